@@ -51,3 +51,6 @@ endif()
 
 # Beside libompdarts.so, where that looks for it.
 install(TARGETS ompdarts_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET ompdarts_mpi)
+    install(TARGETS ompdarts_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()

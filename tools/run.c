@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * `ompdarts run`: sets the environment, preloads the library, becomes the program.
+ * `ompdarts run`: sets the environment, preloads the library, becomes the program. `ompdarts serve` becomes it, too, on
+ * the other ranks of an MPI job, where main() is not run (memmgr/device/mpi/module.h).
  *
  * Each row of the option table is a long option here. Everything that can be wrong is checked before the
  * program starts: the values by the library's own parser, the program by looking into its file.
  */
+#include "memmgr/device/mpi/module.h"
 #include "omp_ext/options.h"
 #include "tools/tools.h"
 #include "util/log.h"
@@ -32,6 +34,16 @@ static const char usage_head[] =
     "\n"
     "Options:\n";
 
+static const char serve_usage_head[] =
+    "Usage: ompdarts serve [OPTIONS] [--] PROGRAM\n"
+    "\n"
+    "Offers this rank's devices to PROGRAM, which rank 0 of the same MPI job runs:\n"
+    "  mpirun -n 1 ompdarts run --backend=mpi PROGRAM ARGUMENTS : -n 3 ompdarts serve PROGRAM\n"
+    "PROGRAM is the same executable. It is loaded for its device code; its main() is not run. It ends with rank 0.\n"
+    "Of the options --devices, --mem and --log count here:\n"
+    "\n"
+    "Options:\n";
+
 static const char usage_tail[] =
     "  --no-check                start PROGRAM even without device code, because it loads or starts code that has it\n"
     "  -h, --help                this text\n"
@@ -40,6 +52,7 @@ static const char usage_tail[] =
     "In both cases PROGRAM was not started.\n";
 
 typedef struct run_request {
+    bool serves;             /* `ompdarts serve` */
     bool check;              /* refuse a program without device code */
     bool typed[MAX_OPTIONS]; /* by row: given on the command line */
     const od_option_spec *last; /* of the command line; NULL: none of the table */
@@ -79,12 +92,12 @@ static void print_words(const char *text)
     putchar('\n');
 }
 
-static void print_usage(void)
+static void print_usage(bool serves)
 {
     const od_option_spec *row;
     char allowed[OD_OPTION_ERROR];
 
-    fputs(usage_head, stdout);
+    fputs(serves ? serve_usage_head : usage_head, stdout);
     for (size_t i = 0; (row = od_option_row(od_all_options, i)); i++) {
         char option[64];
         bool is_flag = strcmp(row->type, "flag") == 0;
@@ -138,7 +151,7 @@ static bool take_option(int value, run_request *request, int *exit_code)
     }
     request->last = NULL;
     if (value == 'h') {
-        print_usage();
+        print_usage(request->serves);
         *exit_code = 0;
         return false;
     }
@@ -271,6 +284,15 @@ static void say_not_executable(const char *name)
                       is_here ? " in $PATH; did you mean ./" : "", is_here ? name : "");
 }
 
+/* The process becomes a rank of an MPI job. */
+static bool is_rank(const run_request *request)
+{
+    static const char name[] = "mpi";
+    const char *backend = od_environment(OD_OPTION_PREFIX "BACKEND");
+    size_t length = backend ? strcspn(backend, ":") : 0;
+    return request->serves || (length == strlen(name) && strncmp(backend, name, length) == 0);
+}
+
 /* Says why not where the program cannot run under ompdarts. */
 static bool accept_program(const char *name, const run_request *request, char path[PATH_MAX])
 {
@@ -290,17 +312,36 @@ static bool accept_program(const char *name, const run_request *request, char pa
         snprintf(pid, sizeof pid, "%d", (int)getpid());
         setenv(OD_IGNORES_SIGUSR1, pid, 1);
     }
+    if (is_rank(request) && kind != OD_PROGRAM_OFFLOADS) { /* it may begin later, or in another process: too late */
+        od_tool_error("cannot run '%s' as a rank of an MPI job: not built with offloading", name);
+        return false;
+    }
     return is_worth_starting(name, kind, request);
 }
 
 /* --- the environment --------------------------------------------------------- */
 
-static bool preload_library(void)
+/* Appends it to the library's path. False: there is none. */
+static bool add_module(char library[2 * PATH_MAX])
 {
-    char library[PATH_MAX];
+    char module[PATH_MAX];
+    const char *slash = strrchr(library, '/');
+    snprintf(module, sizeof module, "%.*s%s", slash ? (int)(slash - library) + 1 : 0, library, OD_MPI_MODULE);
+    if (access(module, R_OK) == 0) {
+        size_t length = strlen(library);
+        snprintf(library + length, 2 * PATH_MAX - length, ":%s", module);
+        return true;
+    }
+    od_tool_error("cannot find " OD_MPI_MODULE " beside libompdarts.so: this ompdarts was built without MPI");
+    return false;
+}
+
+static bool preload_library(bool as_rank)
+{
+    char library[2 * PATH_MAX];
     const char *others = od_environment("LD_PRELOAD");
 
-    if (!od_tool_find_library(library, sizeof library)) {
+    if (!od_tool_find_library(library, PATH_MAX)) {
         od_tool_error("cannot find libompdarts.so, neither beside this command nor in its installation folder");
         return false;
     }
@@ -308,6 +349,8 @@ static bool preload_library(void)
         od_tool_error("cannot preload '%s': the path must not contain blanks or colons", library);
         return false;
     }
+    if (as_rank && !add_module(library))
+        return false;
     if (!others || !*others)
         return set_variable("LD_PRELOAD", library, true);
     size_t size = strlen(library) + strlen(others) + 2;
@@ -344,14 +387,23 @@ static bool set_defaults(void)
            (!isatty(STDERR_FILENO) || set_default("OMPDARTS_PROGRESS", "1"));
 }
 
-static bool prepare_environment(void)
+/* Nothing is scheduled in a rank that serves, and nothing reported. */
+static bool set_role(const run_request *request)
 {
-    return preload_library() && leave_out_hidden_helpers() && set_defaults();
+    if (!request->serves)
+        return !is_rank(request) || set_variable(OD_MPI_ROLE, "run", true);
+    return set_variable(OD_MPI_ROLE, "serve", true) && set_variable(OD_OPTION_PREFIX "DISABLE", "1", true) &&
+           set_variable(OD_OPTION_PREFIX "STATS", "0", true);
 }
 
-int od_tool_run(int argc, char **argv)
+static bool prepare_environment(const run_request *request)
 {
-    run_request request = {.check = true};
+    return preload_library(is_rank(request)) && leave_out_hidden_helpers() && set_role(request) && set_defaults();
+}
+
+static int become_program(int argc, char **argv, bool serves)
+{
+    run_request request = {.serves = serves, .check = true};
     char path[PATH_MAX];
     int exit_code;
     int program = parse_command_line(argc, argv, &request, &exit_code);
@@ -361,9 +413,19 @@ int od_tool_run(int argc, char **argv)
     od_log_set_level(OD_LOG_ERROR); /* the library warns about unknown names once it is loaded */
     if (!od_tool_accept_options(request.typed) || !accept_program(argv[program], &request, path))
         return OD_EXIT_REFUSED;
-    if (!prepare_environment())
+    if (!prepare_environment(&request))
         return OD_EXIT_FAILURE;
     execv(path, argv + program);
     od_tool_error("cannot run '%s': %s", argv[program], strerror(errno));
     return OD_EXIT_REFUSED;
+}
+
+int od_tool_run(int argc, char **argv)
+{
+    return become_program(argc, argv, false);
+}
+
+int od_tool_serve(int argc, char **argv)
+{
+    return become_program(argc, argv, true);
 }

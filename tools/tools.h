@@ -24,6 +24,7 @@ enum {
 
 /* Subcommands; argv[0] is the subcommand's name. */
 int od_tool_run(int argc, char **argv);
+int od_tool_serve(int argc, char **argv);
 int od_tool_env(int argc, char **argv);
 int od_tool_info(int argc, char **argv);
 int od_tool_history(int argc, char **argv);

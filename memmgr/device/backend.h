@@ -18,7 +18,7 @@
 #include "memmgr/window/window.h"
 #include "util/status.h"
 
-enum { OD_BACKEND_INTERFACE = 8 };
+enum { OD_BACKEND_INTERFACE = 9 };
 
 /* One copy. `from` or `to` may be OD_HOST, not both. */
 typedef struct od_copy {
@@ -114,6 +114,11 @@ typedef struct od_backend_ops {
     /* The back-end's findings about the run, as log messages; at its end. */
     void (*report)(void *state);
     const od_queue_ops *queues;
+    /* NULL: libomptarget starts kernels. Else starts one on device k as these bytes say (omp_ext/remote/call.h), and
+     * returns. OD_EINVAL: that is too long a call. */
+    od_status (*launch)(void *state, unsigned k, const void *call, size_t bytes, od_ticket **ticket);
+    /* What the user knows device k by; NULL: OpenMP's number. */
+    void (*name_of)(void *state, unsigned k, char *text, size_t size);
 } od_backend_ops;
 
 typedef struct od_backend {

@@ -14,6 +14,8 @@
 
 enum { OD_BACKEND_SETTINGS = 64 }; /* bytes, for what the words of a back-end say */
 
+struct od_mpi_kernel;
+
 /* What a back-end is opened with. */
 typedef struct od_backend_request {
     unsigned ndevices;
@@ -23,6 +25,9 @@ typedef struct od_backend_request {
     bool is_automatic;           /* nobody has named it: it refuses devices that are not its own kind */
     bool trusted;                /* kernels use nothing of arrays but what their tasks name */
     od_log_level log;
+    int first;     /* the number of the back-end's first one, where it counts its own */
+    size_t memory; /* bytes that the user wants of each device; 0: most of what is free */
+    bool (*knows)(const struct od_mpi_kernel *kernel); /* whether the program has this device code */
 } od_backend_request;
 
 typedef struct od_backend_type {
@@ -37,6 +42,9 @@ typedef struct od_backend_type {
     const char *usage;               /* "link=RATE; RATE: 0 (off) or …", or NULL */
     void (*defaults)(void *settings); /* NULL: all zero */
 
+    /* NULL: devices are libomptarget's. Else how many there are, which device_numbers then count. 0: none, `error` says
+     * why. */
+    unsigned (*count)(char *error, size_t error_size);
     bool (*is_present)(void); /* cheap, loads nothing; NULL: always */
     /* Fills *backend, but takes no pool. On failure `error` says why. */
     od_status (*open)(od_backend *backend, const od_backend_request *request, char *error, size_t error_size);

@@ -10,7 +10,9 @@
 #include "omp_ext/maps/foreign.h"
 #include "omp_ext/maps/parts/parts.h"
 #include "omp_ext/maps/reach.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
+#include "omp_ext/remote/remote.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/services/info.h"
 #include "omp_ext/tasks/job.h"
@@ -437,6 +439,9 @@ int omp_target_is_present(const void *address, int device)
 
 void *od_region_address(const void *address, int k, bool *on_device)
 {
+    if (od_remote_is_on())
+        od_fatal("the program asks for the device address of data of a region, and may keep it, which "
+                 "OMPDARTS_BACKEND=mpi does not support");
     void *base = (void *)(uintptr_t)address, *begin = base;
     int64_t size = 0, type = OD_MAP_PARAM | OD_MAP_RETURN | OD_MAP_TO | OD_MAP_FROM;
     od_map_args args = {1, &base, &begin, &size, &type, NULL, NULL, type};

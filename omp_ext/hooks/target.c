@@ -17,6 +17,7 @@
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/hooks/lend.h"
 #include "omp_ext/hooks/regions.h"
+#include "omp_ext/remote/remote.h"
 #include "omp_ext/runtime/cpu/alone.h"
 #include "omp_ext/hooks/virtual.h"
 #include "util/memory.h"
@@ -47,7 +48,8 @@ static int pass_through(const od_kernel_call *call, int64_t device)
         od_self.capture->what = OD_CAPTURED_DONE;
     od_log(OD_LOG_INFO, "omp", "a launch of region %p passed through to libomptarget (%s)", call->kernel,
            device >= 0              ? "its device is chosen by the program"
-           : od_memory_is_short() ? "host memory is short"
+           : od_memory_is_short()   ? "host memory is short"
+           : od_remote_is_on()      ? "it cannot run on another rank"
                                     : "only libomptarget can process its map list");
     return failed;
 }
@@ -162,7 +164,7 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
     bool is_virtual = od_is_virtual(&device, &map);
     if (!is_virtual)
         return pass_through(&call, device);
-    if (od_memory_is_short() && !uses_regions(&map))
+    if ((od_memory_is_short() && !uses_regions(&map)) || od_remote_must_stay(&call))
         return pass_through(&call, OD_DEVICE_DEFAULT);
     OD_RESERVATION_USED;
     void *widened = od_fortran_widen(&call.map);

@@ -176,6 +176,24 @@ void od_images_visit_kernels(void (*visit)(const char *name, void *arg), void *a
     od_lock_give(&lock);
 }
 
+static const void *kernel_after(const image *at, size_t *i)
+{
+    od_image_entity e;
+    while (od_image_get(at->desc, (*i)++, &e))
+        if (!e.size && e.address && e.name)
+            return e.address;
+    return NULL;
+}
+
+/* Without the lock: `visit` asks for more about the kernels. */
+void od_images_visit_addresses(void (*visit)(const void *kernel, void *arg), void *arg)
+{
+    const void *kernel;
+    for (const image *at = images; at; at = at->next)
+        for (size_t i = 0; (kernel = kernel_after(at, &i));)
+            visit(kernel, arg);
+}
+
 void od_images_visit_variables(void (*visit)(const void *host, size_t size, void *arg), void *arg)
 {
     od_image_entity e;

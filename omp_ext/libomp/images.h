@@ -39,6 +39,9 @@ uint64_t od_images_kernel_build(const void *kernel);
 /* Calls visit with the name of every target region. */
 void od_images_visit_kernels(void (*visit)(const char *name, void *arg), void *arg);
 
+/* Likewise with the host address of each. Nobody may bring or take libraries meanwhile. */
+void od_images_visit_addresses(void (*visit)(const void *kernel, void *arg), void *arg);
+
 /* Whether a GPU's kernel is given memory to reduce in with each launch: its teams have a reduction. */
 bool od_images_kernel_reduces(const void *kernel);
 

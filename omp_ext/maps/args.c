@@ -7,6 +7,7 @@
 #include "omp_ext/maps/device_memory.h"
 #include "omp_ext/maps/foreign.h"
 #include "omp_ext/process/memory.h"
+#include "omp_ext/remote/remote.h"
 #include "omp_ext/runtime/runtime.h"
 
 #include <stdlib.h>
@@ -178,7 +179,9 @@ int od_args_device(const od_map_args *args)
     int device = -1;
     for (int32_t i = 0; od_foreign_any() && i < args->count && device < 0; i++)
         device = od_foreign_entry_device(args, i);
-    return device >= 0 ? device : od_runtime_device_number(0);
+    if (device >= 0)
+        return device;
+    return od_remote_is_on() ? od_runtime_virtual_number() : od_runtime_device_number(0);
 }
 
 od_map_args od_args_as_parameters(const od_map_args *args)

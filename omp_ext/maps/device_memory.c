@@ -6,6 +6,7 @@
  */
 #include "omp_ext/maps/device_memory.h"
 
+#include "omp_ext/remote/remote.h"
 #include "omp_ext/runtime/runtime.h"
 #include "util/container/tree.h"
 #include "util/lock.h"
@@ -116,7 +117,9 @@ bool od_foreign_any(void)
 int od_foreign_device(uintptr_t base, size_t size)
 {
     int device = device_of(&foreign, base, size);
-    return device == OD_FIRST_DEVICE ? od_runtime_device_number(0) : device;
+    if (device != OD_FIRST_DEVICE)
+        return device;
+    return od_remote_is_on() ? od_runtime_virtual_number() : od_runtime_device_number(0);
 }
 
 void od_device_memory_locks(void (*visit)(od_lock *lock))

@@ -38,7 +38,8 @@ static void set_default_device(const od_device_choice *devices)
 {
     char number[16];
     snprintf(number, sizeof number, "%d", devices->number[0]);
-    if (devices->listed)
+    const od_backend_type *type = od_runtime.options.memory.backend.type;
+    if (devices->listed && !(type && type->count)) /* else the list is of other ranks' devices */
         od_environment_default("OMP_DEFAULT_DEVICE", number);
 }
 

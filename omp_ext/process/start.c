@@ -13,6 +13,7 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/signals/interrupt.h"
 #include "omp_ext/process/why.h"
+#include "omp_ext/remote/remote.h"
 #include "omp_ext/runtime/cpu/alone.h"
 #include "omp_ext/runtime/cpu/cpu.h"
 #include "omp_ext/runtime/cpu/crash.h"
@@ -49,11 +50,26 @@ static void keep_one_device(unsigned available)
     od_log(OD_LOG_WARNING, "runtime", "%s, device %d", od_single_device_text, devices->number[0]);
 }
 
+/* Declare target variables are libomptarget's, here. */
+static void keep_local(void)
+{
+    od_backend_choice *backend = &od_runtime.options.memory.backend;
+    if (backend->type && backend->type->count && od_runtime.single_device) {
+        od_log(OD_LOG_WARNING, "runtime", "%s, of this rank", od_single_device_text);
+        *backend = (od_backend_choice){0};
+    }
+}
+
 static void choose_devices(unsigned available)
 {
     char error[160];
-    if (od_devices_choose(&od_runtime.options.devices, available, &od_runtime.devices, error, sizeof error))
+    od_devices *devices = &od_runtime.devices;
+    keep_local();
+    unsigned remote = od_devices_remote(&od_runtime.options);
+    if (od_devices_choose(&od_runtime.options.devices, remote ? remote : available, devices, error, sizeof error))
         od_refuse(error);
+    for (unsigned k = 0; remote && k < devices->count; k++)
+        devices->number[k] += OD_REMOTE_FIRST;
     if (od_runtime.single_device)
         keep_one_device(available);
 }
@@ -119,6 +135,7 @@ static od_status start_engine(void)
         .peer = od_runtime.backend.ops->peer,
         .pins = od_runtime.backend.ops->release_host != NULL,
         .in_process = od_runtime.backend.in_process,
+        .hidden = od_remote_is_on(),
         .commits = od_runtime.backend.ops->commit && od_runtime.backend.windows && od_runtime.backend.windows->share,
         .granule = od_backend_granule(&od_runtime.backend),
         .spill = od_runtime.options.memory.spill,
@@ -237,7 +254,7 @@ static void open_devices(void)
 {
     od_info_silence(true);
     od_ompt_silence(true);
-    for (unsigned k = 0; k < od_runtime.devices.count; k++)
+    for (unsigned k = 0; k < od_runtime.devices.count && !od_remote_is(od_runtime_device_number(k)); k++)
         REAL(__tgt_target_data_begin_mapper)(NULL, od_runtime_device_number(k), 0, NULL, NULL, NULL, NULL, NULL, NULL);
     od_ompt_silence(false);
     od_info_silence(false);
@@ -421,9 +438,8 @@ static void give_up_parts(void)
 /* A GPU's driver does not follow into a child. */
 static void give_up_gpus(void)
 {
-    od_log(
-        OD_LOG_WARNING, "runtime",
-        "this process was forked by one that uses GPUs, which the CUDA driver does not support: nothing is scheduled");
+    od_log(OD_LOG_WARNING, "runtime", "this process was forked by one that uses %s: nothing is scheduled",
+           od_remote_is_on() ? "devices of other ranks" : "GPUs, which the CUDA driver does not support");
     atomic_store(&od_process_self.activity, OD_OFF);
 }
 

@@ -12,6 +12,7 @@
 #include "omp_ext/libomp/teams/pool.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/signals/interrupt.h"
+#include "omp_ext/remote/remote.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/progress.h"
 #include "omp_ext/services/services.h"
@@ -137,6 +138,7 @@ static void stop(int status)
     }
     await_reports();
     od_workers_end(od_runtime.workers, OD_PATIENCE_S);
+    od_remote_end();
     abandon_jobs();
     od_images_free();
 }

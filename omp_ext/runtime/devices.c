@@ -5,6 +5,8 @@
 #include "memmgr/device/cuda/module.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
+#include "omp_ext/process/fatal.h"
+#include "omp_ext/remote/remote.h"
 #include "util/memory.h"
 
 #include <dlfcn.h>
@@ -69,6 +71,8 @@ const char *od_devices_name(const od_devices *devices, unsigned k, char name[OD_
     int number = devices->number[k];
     if (!devices->count)
         return "no device";
+    if (*devices->name[k])
+        return devices->name[k];
     if (shares(devices, devices->count, number) > 1)
         snprintf(name, OD_DEVICE_NAME, "device %d.%u", number, shares(devices, k, number));
     else
@@ -79,12 +83,30 @@ const char *od_devices_name(const od_devices *devices, unsigned k, char name[OD_
 bool od_devices_are_in_process(void)
 {
     unsigned machine = od_images_machine();
-    return machine == EM_X86_64 || machine == EM_AARCH64;
+    return (machine == EM_X86_64 || machine == EM_AARCH64) && !od_remote_is_on();
+}
+
+unsigned od_devices_remote(const od_options *options)
+{
+    char why[256], message[320];
+    const od_backend_type *type = options->memory.backend.type;
+    unsigned count = type && type->count ? type->count(why, sizeof why) : 0;
+    if (!type || !type->count || count)
+        return count;
+    snprintf(message, sizeof message, "OMPDARTS_BACKEND=%s (--backend): %s", type->name, why);
+    od_refuse(message);
 }
 
 /* --- the back-end ----------------------------------------------------------------- */
 
-od_status od_devices_open(const od_devices *devices, const od_options *options, od_backend *backend, char *error,
+static void begin_remote(od_devices *devices, const od_backend *backend)
+{
+    for (unsigned k = 0; k < devices->count; k++)
+        backend->ops->name_of(backend->state, k, devices->name[k], sizeof devices->name[k]);
+    od_remote_begin();
+}
+
+od_status od_devices_open(od_devices *devices, const od_options *options, od_backend *backend, char *error,
                           size_t size)
 {
     od_omptarget_api api = {.target_alloc = REAL(omp_target_alloc),
@@ -95,10 +117,16 @@ od_status od_devices_open(const od_devices *devices, const od_options *options, 
     od_backend_request request = {
         .ndevices = devices->count,
         .device_numbers = devices->number,
+        .first = OD_REMOTE_FIRST,
+        .memory = options->memory.limit,
+        .knows = od_remote_knows,
         .api = &api,
         .trusted = options->coherence == OD_COHERENCE_DEPEND,
         .log = options->log};
-    return od_backend_open(backend, &options->memory.backend, &request, error, size);
+    od_status status = od_backend_open(backend, &options->memory.backend, &request, error, size);
+    if (!status && backend->ops->launch)
+        begin_remote(devices, backend);
+    return status;
 }
 
 /* --- memory ------------------------------------------------------------------------ */

@@ -11,9 +11,12 @@
 #include "memmgr/device/backend.h"
 #include "omp_ext/options.h"
 
+enum { OD_DEVICE_NAME = 32 };
+
 typedef struct od_devices {
     unsigned count;
-    int number[OD_MAX_DEVICES]; /* OpenMP's */
+    int number[OD_MAX_DEVICES]; /* OpenMP's, or one of omp_ext/remote/remote.h */
+    char name[OD_MAX_DEVICES][OD_DEVICE_NAME]; /* the back-end's, or empty */
 } od_devices;
 
 /* The devices that the user has chosen among those `available`. OD_EINVAL: `error` says what is wrong. */
@@ -21,15 +24,18 @@ od_status od_devices_choose(const od_device_choice *choice, unsigned available, 
                             size_t error_size);
 /* True where all are shares of one of libomptarget's. */
 bool od_devices_are_one(const od_devices *devices);
-enum { OD_DEVICE_NAME = 32 };
 /* What the user knows device k by: "device 1", or "device 1.0" where it is one of several shares of that device. */
 const char *od_devices_name(const od_devices *devices, unsigned k, char name[OD_DEVICE_NAME]);
 
-/* LLVM's host devices: their memory and their processors are the program's. */
+/* LLVM's host devices: their memory and their processors are the process's own. Not where they are another rank's. */
 bool od_devices_are_in_process(void);
+/* Where the back-end's devices are not libomptarget's: how many there are. 0: all are libomptarget's. Ends the program
+ * where the back-end has none. */
+unsigned od_devices_remote(const od_options *options);
+
 
 /* Opens the back-end that the options ask for; `devices` must outlive it. OD_EINVAL: not possible, `error` says why. */
-od_status od_devices_open(const od_devices *devices, const od_options *options, od_backend *backend, char *error,
+od_status od_devices_open(od_devices *devices, const od_options *options, od_backend *backend, char *error,
                           size_t error_size);
 
 /* Bytes per device when the user sets no limit: most of what is free. */

@@ -13,6 +13,7 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/signals/faults.h"
 #include "omp_ext/process/memory.h"
+#include "omp_ext/remote/remote.h"
 #include "omp_ext/runtime/cpu/cpu.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
@@ -331,6 +332,12 @@ static bool only_launches(const od_job *job, int place)
 static od_status query_kernel(od_job *job)
 {
     unsigned k = (unsigned)job->running_on;
+    if (od_remote_is_on()) {
+        od_status status = od_remote_poll(&job->handle);
+        if (status && status != OD_EBUSY)
+            od_runtime_probe(job->running_on);
+        return status;
+    }
     if (od_queue_enter_device(k)) {
         job->handle = NULL;
         od_runtime_probe(job->running_on);

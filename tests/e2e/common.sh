@@ -7,6 +7,7 @@
 #   E2E_SKIP     why this test cannot run here
 #   E2E_AGAIN    the test has run elsewhere, too: on another back-end, or with another LLVM
 #   E2E_THOROUGH nothing is left out for that
+#   E2E_MPI      mpirun: the program is rank 0 of four, and has the others' devices
 # Each run with the library has the watchdog on. A driver ends with `finish`; exit codes: 0 right, 1 wrong, 77 skipped.
 set -u
 [ -e "$E2E_LIBRARY" ] || { echo "FAILED: there is no $E2E_LIBRARY"; exit 1; } # the loader would go on without
@@ -23,6 +24,25 @@ if [ -n "${E2E_CUDA_DOUBLE-}" ]; then # the CUDA back-end, on the driver's doubl
     export LD_LIBRARY_PATH=$E2E_CUDA_DOUBLE${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} OMPDARTS_BACKEND=cuda:loads=2 # memory is pinned early
     export CUDA_DOUBLE_MEMORY=4Gi CUDA_DOUBLE_JITTER=0.00005
 fi
+
+# as_rank_0 [VAR=VALUE…] PROGRAM ARGUMENTS… : four devices, two of them in one rank
+as_rank_0() {
+    local settings=()
+    for (( ; $#; )); do
+        case $1 in
+            LD_PRELOAD=*) ;;
+            [A-Z]*=*) settings+=("$1") ;;
+            *) break ;;
+        esac
+        shift
+    done
+    "$E2E_MPI" --oversubscribe -n 1 env "${settings[@]}" "$E2E_COMMAND" run --backend=mpi "$@" \
+        : -n 2 "$E2E_COMMAND" serve --devices=1 "$1" : -n 1 "$E2E_COMMAND" serve --devices=2 "$1"
+}
+export -f as_rank_0
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # where tests are root's
+launch=(env)
+[ -z "${E2E_MPI-}" ] || launch=(bash -c 'as_rank_0 "$@"' as_rank_0)
 
 # A sanitizer's runtime must be loaded before all others, and makes runs slower.
 sanitizer=$(ldd "$E2E_LIBRARY" | awk '/libclang_rt\./ { print $3; exit }')
@@ -102,7 +122,7 @@ under() {
     done
     while
         rm -f "$work/stats"
-        "$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_DEBUG="$debug" OMPDARTS_STATS="$statistics" "${settings[@]}" "$@" \
+        "$patient" $limit_s "${launch[@]}" LD_PRELOAD="$preload" OMPDARTS_DEBUG="$debug" OMPDARTS_STATS="$statistics" "${settings[@]}" "$@" \
             >"$work/out" 2>"$work/err"
         status=$(exit_code $?)
         is_libomps "$status" $((++tries))

@@ -11,6 +11,7 @@
 #include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/slices/slice.h"
 #include "omp_ext/maps/structs/structs.h"
+#include "omp_ext/remote/remote.h"
 #include "omp_ext/runtime/cpu/alone.h"
 #include "omp_ext/runtime/cpu/cpu.h"
 #include "omp_ext/runtime/devices.h"
@@ -285,6 +286,8 @@ static void make_room(unsigned k, int64_t device, const od_kernel_args *args)
 int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_args *args, void **handle)
 {
     int k = od_runtime_device_index((int)device);
+    if (od_remote_is(device))
+        return od_remote_launch(call, (unsigned)k, args, handle);
     if (k != OD_NOWHERE && od_queue_enter_device((unsigned)k))
         return 1;
     if (k != OD_NOWHERE)

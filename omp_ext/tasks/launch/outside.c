@@ -10,6 +10,7 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/signals/faults.h"
 #include "omp_ext/process/memory.h"
+#include "omp_ext/remote/remote.h"
 #include "omp_ext/tasks/launch/stored.h"
 #include "util/lock.h"
 #include "util/log.h"
@@ -174,7 +175,7 @@ static bool choose_copies(const stand_ins *s, const od_job *job)
     for (uint32_t i = 0; i < job->task.naccess; i++) {
         const od_datum *d = job->task.access[i].datum;
         bool is_there = d->window || (in_place && od_launch_reaches(d));
-        s->copies[i] = !is_there && (structs || d->region);
+        s->copies[i] = !is_there && (structs || d->region || od_remote_is_on());
         any |= s->copies[i];
     }
     return any;

@@ -7,6 +7,7 @@
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/signals/faults.h"
+#include "omp_ext/remote/remote.h"
 #include "omp_ext/tasks/launch/launch.h"
 #include "util/log.h"
 #include "util/memory.h"
@@ -201,7 +202,8 @@ static void add_variable(const void *host, size_t size, void *arg)
 static bool look_at_variables(look *l)
 {
     variables all = {.count = 0};
-    od_images_visit_variables(add_variable, &all);
+    if (!od_remote_is_on()) /* else they are not where the kernel has run */
+        od_images_visit_variables(add_variable, &all);
     l->any = false;
     for (unsigned i = 0; i < all.count; i++) {
         const char *there = REAL(omp_get_mapped_ptr)(all.at[i].host, od_runtime_device_number(l->k));

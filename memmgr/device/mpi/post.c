@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See post.h. */
+#include "memmgr/device/mpi/post.h"
+
+#include "util/clock.h"
+#include "util/lock.h"
+#include "util/log.h"
+#include "util/memory.h"
+#include "util/thread.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SPIN_NS = 30000,            /* after something has happened, the next may be near */
+    BUSY_NS = 50 * 1000 * 1000, /* for so long the post naps but shortly */
+    SHORT_NAP_NS = 20000,
+    LONG_NAP_NS = 500000,
+    TICK_NS = 10 * 1000 * 1000,
+};
+
+typedef struct letter {
+    od_node node;
+    int rank;
+    MPI_Request request;
+    size_t bytes, copied; /* copied: of a copy */
+    char content[];
+} letter;
+
+struct od_post {
+    MPI_Comm comm;
+    const od_post_ops *ops;
+    void *arg;
+    int ranks, most_tag;
+    atomic_int next_tag;
+    uint64_t *heard_ns, *sent_ns; /* of each rank */
+    pthread_mutex_t lock;         /* protects the two lists of what is new; taken last */
+    pthread_cond_t wake;
+    bool rests;
+    od_list new_letters, new_moves; /* letter.node, od_move.node */
+    /* The post's thread's own: */
+    od_list letters, moves; /* under way */
+    MPI_Request incoming;
+    char *inbox; /* OD_MPI_LONGEST bytes */
+    od_post_counts counts;
+};
+
+/* --- handed in -------------------------------------------------------------------- */
+
+static void hand_in(od_post *post, od_list *list, od_node *node)
+{
+    pthread_mutex_lock(&post->lock);
+    od_list_push_back(list, node);
+    if (post->rests)
+        pthread_cond_signal(&post->wake);
+    pthread_mutex_unlock(&post->lock);
+}
+
+void od_post_send(od_post *post, int rank, const od_mpi_message *message, const void *behind)
+{
+    letter *l = od_malloc(sizeof *l + sizeof *message + message->behind);
+    if (!l) {
+        od_log(OD_LOG_ERROR, "mpi", "out of memory");
+        abort();
+    }
+    *l = (letter){.rank = rank, .request = MPI_REQUEST_NULL, .bytes = sizeof *message + message->behind};
+    memcpy(l->content, message, sizeof *message);
+    if (message->kind != OD_MPI_LAUNCH)
+        l->copied = message->behind;
+    if (message->behind)
+        memcpy(l->content + sizeof *message, behind, message->behind);
+    hand_in(post, &post->new_letters, &l->node);
+}
+
+void od_post_move(od_post *post, od_move *move)
+{
+    move->begun = move->ended = 0;
+    for (int i = 0; i < OD_MOVE_PIECES; i++)
+        move->request[i] = MPI_REQUEST_NULL;
+    hand_in(post, &post->new_moves, &move->node);
+}
+
+int od_post_tag(od_post *post)
+{
+    unsigned n = (unsigned)atomic_fetch_add(&post->next_tag, 1);
+    return OD_MPI_TAG_PIECES + (int)(n % (unsigned)(post->most_tag - OD_MPI_TAG_PIECES));
+}
+
+/* --- the thread --------------------------------------------------------------------- */
+
+static void take_new(od_post *post, od_list *from, od_list *into)
+{
+    pthread_mutex_lock(&post->lock);
+    for (od_node *node; (node = od_list_pop_front(from));)
+        od_list_push_back(into, node);
+    pthread_mutex_unlock(&post->lock);
+}
+
+static bool begin_letters(od_post *post)
+{
+    od_list new;
+    od_list_init(&new);
+    take_new(post, &post->new_letters, &new);
+    bool any = new.count > 0;
+    for (od_node *node; (node = od_list_pop_front(&new));) {
+        letter *l = od_container_of(node, letter, node);
+        MPI_Isend(l->content, (int)l->bytes, MPI_BYTE, l->rank, OD_MPI_TAG_MESSAGE, post->comm, &l->request);
+        post->counts.messages++;
+        post->counts.bytes += l->bytes;
+        post->counts.data_bytes += l->copied;
+        post->sent_ns[l->rank] = od_clock_ns();
+        od_list_push_back(&post->letters, node);
+    }
+    return any;
+}
+
+static bool end_letters(od_post *post)
+{
+    bool any = false;
+    od_list_each(node, &post->letters) {
+        letter *l = od_container_of(node, letter, node);
+        int ended = 0;
+        MPI_Test(&l->request, &ended, MPI_STATUS_IGNORE);
+        if (!ended)
+            continue;
+        od_list_remove(&post->letters, node);
+        free(l);
+        any = true;
+    }
+    return any;
+}
+
+static size_t piece_of(const od_move *m, size_t at)
+{
+    return m->bytes - at < OD_MPI_PIECE ? m->bytes - at : OD_MPI_PIECE;
+}
+
+/* Pieces of one move arrive in their order. */
+static void begin_pieces(od_post *post, od_move *m)
+{
+    while (m->begun < m->bytes && m->begun - m->ended < OD_MOVE_PIECES * (size_t)OD_MPI_PIECE) {
+        MPI_Request *request = &m->request[m->begun / OD_MPI_PIECE % OD_MOVE_PIECES];
+        int bytes = (int)piece_of(m, m->begun);
+        if (m->sends)
+            MPI_Isend(m->at + m->begun, bytes, MPI_BYTE, m->rank, m->tag, post->comm, request);
+        else
+            MPI_Irecv(m->at + m->begun, bytes, MPI_BYTE, m->rank, m->tag, post->comm, request);
+        m->begun += (size_t)bytes;
+        if (m->sends) {
+            post->counts.data_bytes += (size_t)bytes;
+            post->counts.pieces++;
+            post->counts.bytes += (size_t)bytes;
+            post->sent_ns[m->rank] = od_clock_ns();
+        }
+    }
+}
+
+/* True where a piece has ended. */
+static bool end_pieces(od_post *post, od_move *m)
+{
+    bool any = false;
+    while (m->ended < m->begun) {
+        int ended = 0;
+        MPI_Test(&m->request[m->ended / OD_MPI_PIECE % OD_MOVE_PIECES], &ended, MPI_STATUS_IGNORE);
+        if (!ended)
+            break;
+        m->ended += piece_of(m, m->ended);
+        if (!m->sends)
+            post->heard_ns[m->rank] = od_clock_ns();
+        any = true;
+    }
+    return any;
+}
+
+static bool advance_moves(od_post *post)
+{
+    bool any = post->new_moves.count > 0;
+    if (any)
+        take_new(post, &post->new_moves, &post->moves);
+    od_list_each(node, &post->moves) {
+        od_move *m = od_container_of(node, od_move, node);
+        any |= end_pieces(post, m);
+        begin_pieces(post, m);
+        if (m->ended == m->bytes) {
+            od_list_remove(&post->moves, node);
+            m->done(m);
+        }
+    }
+    return any;
+}
+
+static void await_message(od_post *post)
+{
+    MPI_Irecv(post->inbox, OD_MPI_LONGEST, MPI_BYTE, MPI_ANY_SOURCE, OD_MPI_TAG_MESSAGE, post->comm, &post->incoming);
+}
+
+static bool receive(od_post *post)
+{
+    int ended = 0, bytes = 0;
+    MPI_Status status;
+    od_mpi_message message;
+    MPI_Test(&post->incoming, &ended, &status);
+    if (!ended)
+        return false;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    memcpy(&message, post->inbox, sizeof message);
+    if ((size_t)bytes < sizeof message || message.behind != (size_t)bytes - sizeof message) {
+        od_log(OD_LOG_ERROR, "mpi", "a message of rank %d is damaged", status.MPI_SOURCE);
+        abort();
+    }
+    post->heard_ns[status.MPI_SOURCE] = od_clock_ns();
+    post->ops->receive(post->arg, status.MPI_SOURCE, &message, post->inbox + sizeof message);
+    await_message(post);
+    return true;
+}
+
+static void rest(od_post *post, uint64_t quiet_ns)
+{
+    long nap = quiet_ns < BUSY_NS ? SHORT_NAP_NS : LONG_NAP_NS;
+    if (quiet_ns < SPIN_NS) {
+        sched_yield();
+        return;
+    }
+    struct timespec end = od_clock_time(od_clock_ns() + (uint64_t)nap);
+    pthread_mutex_lock(&post->lock);
+    post->rests = true;
+    if (!post->new_letters.count && !post->new_moves.count)
+        pthread_cond_timedwait(&post->wake, &post->lock, &end);
+    post->rests = false;
+    pthread_mutex_unlock(&post->lock);
+}
+
+static bool step(od_post *post)
+{
+    bool any = receive(post);
+    any |= begin_letters(post);
+    any |= end_letters(post);
+    any |= advance_moves(post);
+    return any;
+}
+
+void od_post_run(od_post *post)
+{
+    uint64_t now = od_clock_ns(), last_ns = now, tick_ns = now;
+    bool works = true;
+    od_thread_nap_short();
+    await_message(post);
+    while (works || post->letters.count || post->new_letters.count) {
+        bool any = step(post);
+        now = od_clock_ns();
+        last_ns = any ? now : last_ns;
+        if (works && now >= tick_ns) {
+            works = post->ops->tick(post->arg, now);
+            tick_ns = now + TICK_NS;
+        }
+        if (!any && works)
+            rest(post, now - last_ns);
+    }
+    MPI_Cancel(&post->incoming);
+    MPI_Wait(&post->incoming, MPI_STATUS_IGNORE);
+}
+
+/* --- a rank that is lost --------------------------------------------------------------- */
+
+/* False: it can be neither cancelled nor ended now. */
+static bool cancel(MPI_Request *request)
+{
+    int ended = 0;
+    if (*request == MPI_REQUEST_NULL)
+        return true;
+    MPI_Cancel(request);
+    MPI_Test(request, &ended, MPI_STATUS_IGNORE);
+    return ended;
+}
+
+bool od_post_drop(od_post *post, int rank)
+{
+    bool clean = true;
+    take_new(post, &post->new_moves, &post->moves);
+    od_list_each(node, &post->letters) { /* what MPI may still read stays */
+        if (od_container_of(node, letter, node)->rank == rank)
+            od_list_remove(&post->letters, node);
+    }
+    od_list_each(node, &post->moves) {
+        od_move *m = od_container_of(node, od_move, node);
+        if (m->rank != rank)
+            continue;
+        od_list_remove(&post->moves, node);
+        for (int i = 0; i < OD_MOVE_PIECES; i++)
+            clean &= m->sends || cancel(&m->request[i]);
+    }
+    return clean;
+}
+
+/* --- life -------------------------------------------------------------------------------- */
+
+static int most_tag(MPI_Comm comm)
+{
+    int *most, known = 0;
+    MPI_Comm_get_attr(comm, MPI_TAG_UB, &most, &known);
+    return known ? *most : 32767;
+}
+
+od_post *od_post_create(MPI_Comm comm, const od_post_ops *ops, void *arg)
+{
+    pthread_condattr_t monotonic;
+    od_post *post = od_calloc(1, sizeof *post);
+    if (!post)
+        return NULL;
+    post->comm = comm;
+    post->ops = ops;
+    post->arg = arg;
+    post->most_tag = most_tag(comm);
+    MPI_Comm_size(comm, &post->ranks);
+    post->heard_ns = od_calloc((size_t)post->ranks, sizeof *post->heard_ns);
+    post->sent_ns = od_calloc((size_t)post->ranks, sizeof *post->sent_ns);
+    post->inbox = od_malloc(OD_MPI_LONGEST);
+    if (!post->heard_ns || !post->sent_ns || !post->inbox) {
+        od_post_free(post);
+        return NULL;
+    }
+    for (int i = 0; i < post->ranks; i++)
+        post->heard_ns[i] = post->sent_ns[i] = od_clock_ns();
+    pthread_mutex_init(&post->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&post->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    od_list_init(&post->new_letters);
+    od_list_init(&post->new_moves);
+    od_list_init(&post->letters);
+    od_list_init(&post->moves);
+    return post;
+}
+
+void od_post_free(od_post *post)
+{
+    free(post->heard_ns);
+    free(post->sent_ns);
+    free(post->inbox);
+    free(post);
+}
+
+uint64_t od_post_heard_ns(const od_post *post, int rank)
+{
+    return post->heard_ns[rank];
+}
+
+uint64_t od_post_sent_ns(const od_post *post, int rank)
+{
+    return post->sent_ns[rank];
+}
+
+od_post_counts od_post_counted(const od_post *post)
+{
+    return post->counts;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The post of a rank: one thread, which alone calls MPI. Others hand it messages and moves. It sends and receives
+ * without blocking, many at once, and calls the rank back with what has arrived.
+ */
+#ifndef OD_MEMMGR_DEVICE_MPI_POST_H
+#define OD_MEMMGR_DEVICE_MPI_POST_H
+
+#include "memmgr/device/mpi/protocol.h"
+#include "util/container/list.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct od_post od_post;
+typedef struct od_move od_move;
+
+enum { OD_MOVE_PIECES = 4 }; /* of one move, under way */
+
+/* The bytes of a copy, in pieces. They and the move stay where they are until `done`, on the post's thread. */
+struct od_move {
+    od_node node;
+    bool sends;
+    int rank, tag;
+    char *at;
+    size_t bytes;
+    void (*done)(od_move *move);
+    void *arg;
+    /* The post's: */
+    size_t begun, ended; /* bytes */
+    MPI_Request request[OD_MOVE_PIECES];
+};
+
+typedef struct od_post_counts {
+    uint64_t messages, pieces;  /* sent */
+    uint64_t bytes, data_bytes; /* of both; of copies alone */
+} od_post_counts;
+
+typedef struct od_post_ops {
+    /* A message, with what is behind it. */
+    void (*receive)(void *arg, int rank, const od_mpi_message *message, const char *behind);
+    /* Some times per second. False: the post's work is done. */
+    bool (*tick)(void *arg, uint64_t now_ns);
+} od_post_ops;
+
+od_post *od_post_create(MPI_Comm comm, const od_post_ops *ops, void *arg);
+/* The thread's work, until tick() says that it is done and all is sent. */
+void od_post_run(od_post *post);
+void od_post_free(od_post *post);
+
+/* From any thread. The message is copied, with `behind`. */
+void od_post_send(od_post *post, int rank, const od_mpi_message *message, const void *behind);
+void od_post_move(od_post *post, od_move *move);
+/* A tag that no other move of the rank has for a long time. */
+int od_post_tag(od_post *post);
+
+/* On the post's thread: the rank is not heard of any more. Its messages and moves are dropped, without done(). False:
+ * bytes may still arrive in the memory of one of them. */
+bool od_post_drop(od_post *post, int rank);
+/* The time at which a rank was heard of last, or to which it was last sent something. */
+uint64_t od_post_heard_ns(const od_post *post, int rank);
+uint64_t od_post_sent_ns(const od_post *post, int rank);
+od_post_counts od_post_counted(const od_post *post);
+
+#endif

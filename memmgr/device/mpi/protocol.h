@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What ranks send each other, all of it on a communicator of our own. One tag is for messages; the bytes of a copy
+ * follow in pieces, which have a tag of their own for as long as the copy is under way. Rank 0 asks, the others answer;
+ * bytes between two devices go from one rank to the other.
+ *
+ *   HELLO   what a rank offers: od_mpi_hello, and its kernels in pieces
+ *   ALLOC   `bytes` of device memory; answered with the address
+ *   FREE    gives them back
+ *   PUT     bytes for `address`, which follow: behind the message where they are few, else in pieces
+ *   GET     likewise from there to rank 0: with the answer, or in pieces
+ *   GIVE    bytes from `address` to rank `peer`, in pieces; not answered
+ *   TAKE    the other end of that
+ *   LAUNCH  a kernel: behind the message is what od_mpi_offer.launch() takes
+ *   DONE    the answer to the question with this ticket
+ *   BEAT    the rank is there
+ *   END     no more questions
+ */
+#ifndef OD_MEMMGR_DEVICE_MPI_PROTOCOL_H
+#define OD_MEMMGR_DEVICE_MPI_PROTOCOL_H
+
+#include <stdint.h>
+
+enum { OD_MPI_PROTOCOL = 1 };
+
+typedef enum od_mpi_kind {
+    OD_MPI_HELLO,
+    OD_MPI_ALLOC,
+    OD_MPI_FREE,
+    OD_MPI_PUT,
+    OD_MPI_GET,
+    OD_MPI_GIVE,
+    OD_MPI_TAKE,
+    OD_MPI_LAUNCH,
+    OD_MPI_DONE,
+    OD_MPI_BEAT,
+    OD_MPI_END,
+} od_mpi_kind;
+
+enum {
+    OD_MPI_TAG_MESSAGE = 1,
+    OD_MPI_TAG_HELLO,
+    OD_MPI_TAG_PIECES,         /* and all above */
+    OD_MPI_LONGEST = 64 << 10, /* bytes of a message */
+    OD_MPI_FEW = 16 << 10,     /* bytes of a copy that go with a message */
+    OD_MPI_PIECE = 512 << 10,  /* bytes */
+};
+
+typedef struct od_mpi_message {
+    uint32_t kind;    /* od_mpi_kind */
+    uint32_t device;  /* of the rank that is asked */
+    uint64_t ticket;  /* the question's */
+    uint64_t address; /* in the device's memory */
+    uint64_t bytes;
+    int32_t peer;
+    int32_t tag;      /* of the pieces; 0: the bytes are behind the message */
+    int32_t failed;   /* of an answer */
+    uint32_t behind;  /* bytes */
+} od_mpi_message;
+
+/* Before any message, from each rank to all: whether these belong together. */
+typedef struct od_mpi_role {
+    uint32_t protocol;
+    uint32_t serves;
+    char version[24]; /* OMPDARTS_VERSION */
+} od_mpi_role;
+
+typedef struct od_mpi_hello {
+    uint64_t memory; /* bytes of each device */
+    uint32_t ndevices;
+    uint32_t nkernels;
+    char machine[64];
+} od_mpi_hello;
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A process as a rank: before main(), with all constructors done, MPI is initialised and the ranks find out whether
+ * they belong together. Rank 0 then runs main(), the others serve.
+ *
+ * A program may use MPI itself. It finds MPI initialised, on all ranks, and its own communicators untouched: MPI_Init()
+ * does nothing more, and MPI_Finalize() waits until the last construct has ended.
+ */
+#define _GNU_SOURCE
+#include "memmgr/device/mpi/mpi.h"
+
+#include "util/clock.h"
+#include "util/memory.h"
+#include "util/options.h"
+#include "util/thread.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_REFUSED = 2 };
+
+static od_rank self;
+static pid_t process;      /* that is the rank: 0 where none is */
+static bool runs;          /* it is rank 0 */
+static int thread_level;   /* of MPI */
+static atomic_bool ended;
+static atomic_bool joined; /* all ranks have come */
+static bool is_finalized;  /* by the program, as far as that can see */
+
+/* --- what goes wrong ------------------------------------------------------------------- */
+
+void od_mpi_give_up(const char *why, int rank)
+{
+    fprintf(stderr, "ompdarts: mpi: rank %d %s: the job ends\n", rank, why);
+    fflush(NULL);
+    PMPI_Abort(self.comm ? self.comm : MPI_COMM_WORLD, 1);
+    _exit(1);
+}
+
+/* All ranks find the same; one of them says so. */
+static _Noreturn void refuse(const char *why, bool says)
+{
+    if (says)
+        fprintf(stderr, "ompdarts: %s\n", why);
+    fflush(NULL);
+    PMPI_Finalize();
+    _exit(EXIT_REFUSED);
+}
+
+void od_mpi_say_counts(int rank, const od_post *post)
+{
+    od_post_counts n = od_post_counted(post);
+    od_log(OD_LOG_INFO, "mpi", "rank %d has sent %llu bytes, %llu of them data, in %llu messages and %llu pieces", rank,
+           (unsigned long long)n.bytes, (unsigned long long)n.data_bytes, (unsigned long long)n.messages,
+           (unsigned long long)n.pieces);
+}
+
+/* --- the ranks come together -------------------------------------------------------------- */
+
+/* A rank that is missing keeps MPI_Init() waiting for ever. */
+static void *say_who_is_awaited(void *arg)
+{
+    (void)arg;
+    sleep(20);
+    if (!atomic_load(&joined))
+        fprintf(stderr, "ompdarts: mpi: still waiting for other ranks: one must run `ompdarts run --backend=mpi PROGRAM`, "
+                        "all others `ompdarts serve PROGRAM`\n");
+    return NULL;
+}
+
+static void init_mpi(void)
+{
+    int initialised;
+    od_thread_start(NULL, "od-waits", say_who_is_awaited, NULL);
+    PMPI_Initialized(&initialised);
+    if (initialised)
+        PMPI_Query_thread(&thread_level);
+    else
+        PMPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &thread_level);
+    PMPI_Comm_dup(MPI_COMM_WORLD, &self.comm);
+    PMPI_Comm_rank(self.comm, &self.rank);
+    PMPI_Comm_size(self.comm, &self.ranks);
+}
+
+static void check_roles(const od_mpi_role *roles)
+{
+    char text[256];
+    bool says = self.rank == 0;
+    if (self.ranks < 2)
+        refuse(runs ? "--backend=mpi: there is one rank only; start others beside it: mpirun -n 1 ompdarts run "
+                      "--backend=mpi PROGRAM : -n 3 ompdarts serve PROGRAM"
+                    : "serve: this is the only rank; mpirun starts it beside a rank that runs the program: mpirun -n 1 "
+                      "ompdarts run --backend=mpi PROGRAM : -n 3 ompdarts serve PROGRAM",
+               true);
+    for (int rank = 0; rank < self.ranks; rank++) {
+        if (roles[rank].protocol != OD_MPI_PROTOCOL || strcmp(roles[rank].version, OMPDARTS_VERSION) != 0) {
+            snprintf(text, sizeof text, "mpi: rank %d has ompdarts %.20s, rank %d has %s: all must have the same", rank,
+                     roles[rank].version, self.rank, OMPDARTS_VERSION);
+            refuse(text, says);
+        }
+        if (roles[rank].serves != (rank > 0)) {
+            snprintf(text, sizeof text, "mpi: rank %d is `ompdarts %s`: rank 0 must be `ompdarts run`, all others "
+                                        "`ompdarts serve`",
+                     rank, roles[rank].serves ? "serve" : "run");
+            refuse(text, says);
+        }
+    }
+    if (thread_level < MPI_THREAD_SERIALIZED)
+        refuse("mpi: this MPI admits calls of one thread only (MPI_THREAD_SERIALIZED is needed)", says);
+}
+
+static void count_ranks_here(void)
+{
+    MPI_Comm here;
+    PMPI_Comm_split_type(self.comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+    PMPI_Comm_size(here, &self.here);
+    PMPI_Comm_free(&here);
+}
+
+static void come_together(void)
+{
+    od_mpi_role own = {.protocol = OD_MPI_PROTOCOL, .serves = !runs, .version = OMPDARTS_VERSION};
+    init_mpi();
+    od_mpi_role *roles = od_calloc((size_t)self.ranks, sizeof *roles);
+    if (!roles)
+        od_mpi_give_up("is out of memory", self.rank);
+    PMPI_Allgather(&own, sizeof own, MPI_BYTE, roles, sizeof own, MPI_BYTE, self.comm);
+    atomic_store(&joined, true);
+    check_roles(roles);
+    free(roles);
+    count_ranks_here();
+}
+
+/* --- rank 0 ------------------------------------------------------------------------------- */
+
+static void receive_offer(int rank)
+{
+    od_mpi_hello *hello = &self.hello[rank];
+    PMPI_Recv(hello, sizeof *hello, MPI_BYTE, rank, OD_MPI_TAG_HELLO, self.comm, MPI_STATUS_IGNORE);
+    self.kernels[rank] = od_malloc((hello->nkernels + 1) * sizeof **self.kernels);
+    if (!self.kernels[rank])
+        od_mpi_give_up("is out of memory", 0);
+    PMPI_Recv(self.kernels[rank], (int)(hello->nkernels * sizeof **self.kernels), MPI_BYTE, rank, OD_MPI_TAG_HELLO,
+              self.comm, MPI_STATUS_IGNORE);
+}
+
+static void start_to_run(void)
+{
+    self.hello = od_calloc((size_t)self.ranks, sizeof *self.hello);
+    self.kernels = od_calloc((size_t)self.ranks, sizeof *self.kernels);
+    if (!self.hello || !self.kernels)
+        od_mpi_give_up("is out of memory", 0);
+    for (int rank = 1; rank < self.ranks; rank++)
+        receive_offer(rank);
+    if (od_client_start(&self))
+        od_mpi_give_up("is out of memory or threads", 0);
+}
+
+void ompdarts_mpi_v1_end(void)
+{
+    if (!runs || getpid() != process || atomic_exchange(&ended, true))
+        return;
+    if (od_client_end())
+        PMPI_Finalize();
+}
+
+/* A program that has offloaded nothing. */
+__attribute__((destructor)) static void end_at_last(void)
+{
+    ompdarts_mpi_v1_end();
+}
+
+/* --- ranks that serve ------------------------------------------------------------------------ */
+
+static int serve(void)
+{
+    od_mpi_offer offer = {0};
+    od_mpi_offer_fn *make;
+    void *symbol = dlsym(RTLD_DEFAULT, OD_MPI_OFFER);
+    memcpy(&make, &symbol, sizeof make);
+    if (!make) {
+        fprintf(stderr, "ompdarts: serve: libompdarts.so is not loaded, or of another version\n");
+        od_mpi_give_up("serves nothing", self.rank);
+    }
+    if (make(&offer))
+        od_mpi_give_up("serves nothing", self.rank);
+    od_log_set_level(offer.log);
+    offer.memory /= offer.shared ? (size_t)self.here : 1;
+    od_mpi_hello hello = {.memory = offer.memory, .ndevices = offer.ndevices, .nkernels = offer.nkernels};
+    gethostname(hello.machine, sizeof hello.machine - 1);
+    PMPI_Send(&hello, sizeof hello, MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);
+    PMPI_Send(offer.kernels, (int)(offer.nkernels * sizeof *offer.kernels), MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);
+    int status = od_serve(&self, &offer);
+    PMPI_Finalize();
+    fflush(NULL);
+    _exit(status);
+}
+
+/* --- before main() ----------------------------------------------------------------------------- */
+
+typedef int main_fn(int argc, char **argv, char **environment);
+
+static main_fn *program;
+
+static int begin(int argc, char **argv, char **environment)
+{
+    const char *role = od_environment(OD_MPI_ROLE);
+    if (!role)
+        return program(argc, argv, environment);
+    runs = strcmp(role, "run") == 0;
+    process = getpid();
+    unsetenv(OD_MPI_ROLE); /* what the program starts is no rank */
+    come_together();
+    if (!runs)
+        return serve();
+    start_to_run();
+    return program(argc, argv, environment);
+}
+
+__attribute__((visibility("default"))) int __libc_start_main(main_fn *main, int argc, char **argv,
+                                                             void (*init)(void), void (*fini)(void),
+                                                             void (*loader_fini)(void), void *stack_end);
+int __libc_start_main(main_fn *main, int argc, char **argv, void (*init)(void), void (*fini)(void),
+                      void (*loader_fini)(void), void *stack_end)
+{
+    int (*next)(main_fn *, int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
+    void *symbol = dlsym(RTLD_NEXT, "__libc_start_main");
+    memcpy(&next, &symbol, sizeof next);
+    program = main;
+    return next(begin, argc, argv, init, fini, loader_fini, stack_end);
+}
+
+/* --- MPI, as the program sees it ------------------------------------------------------------------ */
+
+static bool is_rank(void)
+{
+    return process && process == getpid();
+}
+
+int MPI_Init(int *argc, char ***argv)
+{
+    return is_rank() ? MPI_SUCCESS : PMPI_Init(argc, argv);
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    if (!is_rank())
+        return PMPI_Init_thread(argc, argv, required, provided);
+    *provided = thread_level;
+    return MPI_SUCCESS;
+}
+
+int MPI_Finalize(void)
+{
+    if (!is_rank())
+        return PMPI_Finalize();
+    is_finalized = true;
+    return MPI_SUCCESS;
+}
+
+int MPI_Finalized(int *flag)
+{
+    if (!is_rank())
+        return PMPI_Finalized(flag);
+    *flag = is_finalized;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See remote.h. */
+#define _GNU_SOURCE /* process_vm_readv */
+#include "omp_ext/remote/remote.h"
+
+#include "memmgr/data/directory.h"
+#include "memmgr/data/spill.h"
+#include "omp_ext/libomp/images.h"
+#include "omp_ext/libomp/real.h"
+#include "omp_ext/process/fatal.h"
+#include "omp_ext/remote/call.h"
+#include "omp_ext/runtime/runtime.h"
+#include "util/memory.h"
+#include "util/thread.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static bool on; /* written before other threads look */
+
+bool od_remote_is_on(void)
+{
+    return on;
+}
+
+/* --- device memory --------------------------------------------------------------------- */
+
+static struct {
+    void *(*alloc)(size_t size, int device);
+    void (*free)(void *address, int device);
+    int (*memcpy)(void *, const void *, size_t, size_t, size_t, int, int);
+} local; /* libomptarget's own */
+
+static unsigned index_of(int device)
+{
+    int k = od_runtime_device_index(device);
+    return k == OD_NOWHERE ? 0 : (unsigned)k;
+}
+
+static void *alloc(size_t size, int device)
+{
+    const od_backend *backend = od_runtime_backend();
+    void *address;
+    if (!od_remote_is(device))
+        return local.alloc(size, device);
+    return backend->ops->alloc(backend->state, index_of(device), size, &address) ? NULL : address;
+}
+
+static void give_back(void *address, int device)
+{
+    const od_backend *backend = od_runtime_backend();
+    if (!od_remote_is(device))
+        local.free(address, device);
+    else if (address)
+        backend->ops->free(backend->state, index_of(device), address);
+}
+
+static int place_of(int device)
+{
+    return od_remote_is(device) ? (int)index_of(device) : OD_HOST;
+}
+
+static int move(void *to, int to_device, const void *from, int from_device, size_t bytes)
+{
+    const od_backend *backend = od_runtime_backend();
+    int to_place = place_of(to_device), from_place = place_of(from_device);
+    bool within = to_place == from_place; /* one device's memory */
+    void *between = within ? od_malloc(bytes) : NULL;
+    od_status status = OD_OK;
+    if (within && !between)
+        return 1;
+    if (within)
+        status = backend->ops->copy(backend->state, OD_HOST, between, from_place, from, bytes);
+    if (!status)
+        status = backend->ops->copy(backend->state, to_place, to, within ? OD_HOST : from_place,
+                                    within ? between : from, bytes);
+    free(between);
+    return status != OD_OK;
+}
+
+/* Between a device of libomptarget's and another rank bytes go through the host's memory. */
+static int move_through_host(void *to, int to_device, const void *from, int from_device, size_t bytes)
+{
+    const int host = REAL(omp_get_initial_device)();
+    void *between = od_malloc(bytes);
+    int failed = !between;
+    if (!failed)
+        failed = od_remote_is(from_device) ? move(between, host, from, from_device, bytes)
+                                           : local.memcpy(between, from, bytes, 0, 0, host, from_device);
+    if (!failed)
+        failed = od_remote_is(to_device) ? move(to, to_device, between, host, bytes)
+                                         : local.memcpy(to, between, bytes, 0, 0, to_device, host);
+    free(between);
+    return failed;
+}
+
+static int copy(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset, int to_device,
+                int from_device)
+{
+    const int host = REAL(omp_get_initial_device)();
+    if (!od_remote_is(to_device) && !od_remote_is(from_device))
+        return local.memcpy(to, from, bytes, to_offset, from_offset, to_device, from_device);
+    to = (char *)to + to_offset;
+    from = (const char *)from + from_offset;
+    bool direct = (od_remote_is(to_device) || to_device == host) && (od_remote_is(from_device) || from_device == host);
+    return (direct ? move : move_through_host)(to, to_device, from, from_device, bytes);
+}
+
+void od_remote_begin(void)
+{
+    on = true;
+    local.alloc = od_real_table.omp_target_alloc;
+    local.free = od_real_table.omp_target_free;
+    local.memcpy = od_real_table.omp_target_memcpy;
+    od_real_table.omp_target_alloc = alloc;
+    od_real_table.omp_target_free = give_back;
+    od_real_table.omp_target_memcpy = copy;
+}
+
+void od_remote_end(void)
+{
+    od_mpi_end_fn *end;
+    void *symbol = dlsym(RTLD_DEFAULT, "ompdarts_mpi_v1_end");
+    memcpy(&end, &symbol, sizeof end);
+    if (on && end)
+        end();
+}
+
+/* --- kernels ------------------------------------------------------------------------------ */
+
+enum { MOST_KERNELS = 4096 };
+
+static struct {
+    od_mpi_kernel *all; /* that other ranks have; written before other threads look */
+    size_t count;
+} known;
+
+typedef struct search {
+    const od_mpi_kernel *wanted;
+    bool found;
+} search;
+
+static bool is_known(uint64_t name)
+{
+    for (size_t i = 0; i < known.count; i++)
+        if (known.all[i].name == name)
+            return true;
+    return false;
+}
+
+static void compare(const void *kernel, void *arg)
+{
+    search *s = arg;
+    od_mpi_kernel own;
+    s->found |= od_call_kernel(kernel, &own) && own.name == s->wanted->name && own.build == s->wanted->build;
+}
+
+bool od_remote_knows(const od_mpi_kernel *kernel)
+{
+    search s = {.wanted = kernel};
+    if (is_known(kernel->name))
+        return true;
+    od_images_visit_addresses(compare, &s);
+    if (!known.all)
+        known.all = od_calloc(MOST_KERNELS, sizeof *known.all);
+    if (s.found && known.all && known.count < MOST_KERNELS)
+        known.all[known.count++] = *kernel;
+    return s.found;
+}
+
+/* Something of this process is there: it may be meant. */
+static bool is_address_here(uintptr_t value)
+{
+    const uintptr_t least = 1 << 16, most = (uintptr_t)1 << 47;
+    char byte;
+    struct iovec to = {&byte, 1}, from = {(void *)value, 1};
+    return value >= least && value < most && process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1;
+}
+
+/* Where the program is shown data of regions, which may be elsewhere when the kernel runs. */
+static bool is_spilled(uintptr_t address)
+{
+    od_region *before, *next;
+    bool found = false;
+    od_engine *engine = od_runtime_lock();
+    const od_directory *all = od_engine_directory(engine);
+    od_directory_near_regions(all, 0, &before, &next);
+    for (; next && !found; od_directory_near_regions(all, next->base, &before, &next))
+        found = next->spill && address - (uintptr_t)od_spill_address(next->spill, next->base) < next->size;
+    od_runtime_unlock();
+    return found;
+}
+
+static bool gets_address_here(const od_map_args *args)
+{
+    bool gets = false;
+    for (int32_t i = 0; (args->any & OD_MAP_LITERAL) && i < args->count; i++) {
+        if (!(args->types[i] & OD_MAP_LITERAL) || !is_address_here((uintptr_t)args->bases[i]))
+            continue;
+        if (is_spilled((uintptr_t)args->bases[i]))
+            od_fatal("a kernel gets the address of data of a region (use_device_ptr), which OMPDARTS_BACKEND=mpi does "
+                     "not support");
+        gets = true;
+    }
+    return gets;
+}
+
+bool od_remote_must_stay(const od_kernel_call *call)
+{
+    od_mpi_kernel kernel;
+    return on && (!od_call_kernel(call->kernel, &kernel) || !is_known(kernel.name) || gets_address_here(&call->map));
+}
+
+int od_remote_launch(const od_kernel_call *call, unsigned k, const od_kernel_args *args, void **handle)
+{
+    const od_backend *backend = od_runtime_backend();
+    size_t bytes;
+    od_ticket *ticket = NULL;
+    void *packed = od_call_pack(call, args, &bytes);
+    od_status status = packed ? backend->ops->launch(backend->state, k, packed, bytes, &ticket) : OD_EINVAL;
+    free(packed);
+    if (!status && handle)
+        *handle = ticket;
+    if (status || handle)
+        return status != OD_OK;
+    const long nap_ns = 10000;
+    void *running = ticket;
+    while ((status = od_remote_poll(&running)) == OD_EBUSY)
+        od_thread_nap(nap_ns);
+    return status != OD_OK;
+}
+
+od_status od_remote_poll(void **handle)
+{
+    const od_backend *backend = od_runtime_backend();
+    od_status status = backend->ops->poll(backend->state, *handle);
+    if (status != OD_EBUSY)
+        *handle = NULL;
+    return status;
+}

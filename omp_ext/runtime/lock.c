@@ -122,8 +122,9 @@ void od_runtime_kernel_schedules(void)
 
 static bool is_short(const od_job *job)
 {
-    return !atomic_load_explicit(&kernels_schedule, memory_order_relaxed) && job->kind == OD_JOB_KERNEL && job->task.place != OD_HOST && job->cost &&
-           job->cost->cost.runs >= SHORT_RUNS && job->cost->cost.mean < SHORT_NS * 1e-9;
+    return job->kind == OD_JOB_KERNEL && job->task.place != OD_HOST && job->cost &&
+           job->cost->cost.runs >= SHORT_RUNS && job->cost->cost.mean < SHORT_NS * 1e-9 &&
+           !atomic_load_explicit(&kernels_schedule, memory_order_relaxed);
 }
 
 /* On a device that is at work by itself no thread need be woken to begin it. */

@@ -88,6 +88,8 @@ void od_runtime_release(void);
 /* The calling thread runs the job when it gives the lock back, as its event has started it and it is short. Else
  * false. */
 bool od_runtime_run_inline(od_job *job);
+/* Under the lock: those that the calling thread has not begun are for workers. */
+void od_runtime_leave_inline_jobs(void);
 /* What the engine learns of a job that has ended. */
 void od_runtime_note_duration(const od_job *job);
 

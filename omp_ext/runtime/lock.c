@@ -6,6 +6,7 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/teams/detach.h"
+#include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/runtime/own_copies.h"
 #include "omp_ext/services/check/check.h"
@@ -156,7 +157,10 @@ static od_job *take_inline(void)
 static void run_inline(od_job *job)
 {
     od_own_copies_close();
+    od_task *outer = od_self.awaited;
+    od_self.awaited = &job->task;
     od_status status = run_job(job, job->task.place);
+    od_self.awaited = outer;
     while (status == OD_EBUSY && is_short(job) && od_clock_ns() - job->start_ns < PATIENCE_NS)
         status = od_runtime.jobs->poll(job);
     od_runtime_lock();
@@ -167,10 +171,9 @@ static void run_inline(od_job *job)
         od_fatal("a worker thread could not be started");
 }
 
-/* Under the lock. */
-static void leave_to_workers(void)
+void od_runtime_leave_inline_jobs(void)
 {
-    while (inline_jobs.first)
+    while (inline_jobs.open && inline_jobs.first)
         if (od_workers_submit(od_runtime.workers, take_inline()))
             od_fatal("a worker thread could not be started");
 }
@@ -203,7 +206,7 @@ static void run_inline_jobs(void)
         run_next();
     }
     if (any) {
-        leave_to_workers();
+        od_runtime_leave_inline_jobs();
         od_thread_admit_cancellation(cancellation);
     }
     od_runtime_leave_own_copies();

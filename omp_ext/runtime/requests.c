@@ -109,6 +109,8 @@ void od_runtime_request(od_request *request)
 void od_runtime_block_kernel(bool waits)
 {
     od_engine_task_block(od_runtime_lock(), od_self.awaited, waits);
+    if (waits) /* for tasks that may wait for these */
+        od_runtime_leave_inline_jobs();
     od_runtime_unlock();
 }
 

@@ -29,10 +29,12 @@ static void note_wait(bool waits)
         od_runtime_await(waits);
 }
 
-/* In a kernel that runs in the task that waits for it: its taskwait waits for children of that task, too. */
-static bool is_kernel_with_siblings(void)
+/* Around a scheduling point. In a kernel that runs on a thread of the program libomp may run tasks of the program there,
+ * and its taskwait waits for children of the task that waits for the kernel, too: these may want the kernel's device. */
+static void block_kernel(bool waits)
 {
-    return od_self.kernels && od_self.awaited && od_detach_knows_region() && !od_detach_is_childless();
+    if (od_self.kernels && od_self.awaited)
+        od_runtime_block_kernel(waits);
 }
 
 int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
@@ -41,20 +43,17 @@ int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
     if (od_runtime_is_idle())
         return REAL(__kmpc_omp_taskwait)(ident, gtid);
     od_thread_leave_capture();
-    bool blocks = is_kernel_with_siblings();
     if (od_self.kernels)
         od_runtime_kernel_schedules();
     note_wait(true);
-    if (blocks)
-        od_runtime_block_kernel(true);
+    block_kernel(true);
     od_detach_await_children(ident);
-    if (blocks)
-        od_runtime_block_kernel(false);
     if (!od_detach_is_beside_events()) {
         OD_PROGRAM_CALL;
         OD_WAITS_FOR_CHILDREN;
         result = REAL(__kmpc_omp_taskwait)(ident, gtid);
     }
+    block_kernel(false);
     note_wait(false);
     od_barrier_synchronise();
     return result;
@@ -70,7 +69,10 @@ int32_t __kmpc_omp_taskyield(od_ident *ident, int32_t gtid, int32_t end_part)
     else
         od_detach_pass_on();
     OD_PROGRAM_CALL;
-    return REAL(__kmpc_omp_taskyield)(ident, gtid, end_part);
+    block_kernel(true);
+    int32_t result = REAL(__kmpc_omp_taskyield)(ident, gtid, end_part);
+    block_kernel(false);
+    return result;
 }
 
 /* All threads of a program see the same begins and ends: it is idle from the start, or until a library brings device

@@ -55,6 +55,15 @@ static od_status parse_evict(const od_option_spec *spec, const char *text, void 
     return status ? status : copy_text(value, sizeof((od_sched_options *)0)->evict, text);
 }
 
+static od_status parse_split(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
+{
+    od_split_option *option = value;
+
+    (void)spec;
+    od_status status = od_split_choose(text, &option->choice, cause, size);
+    return status ? status : copy_text(option->text, sizeof option->text, text);
+}
+
 static od_status parse_buffer(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
 {
     (void)spec, (void)cause, (void)size;
@@ -153,6 +162,10 @@ const od_option_spec od_sched_option_rows[] = {
      "Additional work that a device's task buffer may hold while nothing is being loaded there and many tasks are "
      "ready.",
      NULL, od_option_seconds, MEMBER(lookahead_s)},
+    {OD_OPTION_PREFIX "SPLIT", "split", "name", "never", "", "never, level=L, lp, gaspp, starve, or auto",
+     "Recursive programs (ompdarts_split() in ompdarts.h): which tasks become tasks over blocks of their tiles "
+     "(docs/policies.md).",
+     NULL, parse_split, MEMBER(split)},
     {OD_OPTION_PREFIX "GUARD", "guard", "size", "off", "bytes", OD_GUARD_ALLOWED,
      "Bound for data that live on devices only: tasks that would make more of them wait; auto: for the memory of all "
      "devices, where waiting costs less than spilling (docs/memory.md).",

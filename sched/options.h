@@ -5,6 +5,7 @@
 
 #include "sched/policy.h"
 #include "sched/settings.h"
+#include "sched/split/split.h"
 #include "util/options.h"
 
 typedef struct od_sched_choice {
@@ -12,12 +13,18 @@ typedef struct od_sched_choice {
     od_policy_choice policy;
 } od_sched_choice;
 
+typedef struct od_split_option {
+    char text[32]; /* as the user wrote it */
+    od_split_choice choice;
+} od_split_option;
+
 /* When results go home that no known task will use again. */
 typedef enum od_write_back { OD_WRITE_BACK_EARLY, OD_WRITE_BACK_LATE } od_write_back;
 
 typedef struct od_sched_options {
     od_sched_choice sched; /* OMPDARTS_SCHED */
     char evict[32];        /* OMPDARTS_EVICT: eviction rule, or "auto" */
+    od_split_option split; /* OMPDARTS_SPLIT */
     uint32_t buffer;       /* OMPDARTS_BUFFER: tasks per device */
     double lookahead_s;    /* OMPDARTS_LOOKAHEAD: seconds of work in the buffer of a device that loads nothing */
     int64_t guard;         /* OMPDARTS_GUARD: as in od_engine_config */

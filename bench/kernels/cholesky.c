@@ -14,6 +14,7 @@ int main(int argc, char **argv)
         .name = "cholesky",
         .summary = "Tiled Cholesky factorisation of a symmetric positive definite matrix.",
         .whole = true,
+        .recursive = true,
         .run_float = cholesky_float,
         .run_double = cholesky_double,
     };

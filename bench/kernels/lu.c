@@ -14,6 +14,7 @@ int main(int argc, char **argv)
         .name = "lu",
         .summary = "Tiled LU factorisation without pivoting.",
         .whole = true,
+        .recursive = true,
         .run_float = lu_float,
         .run_double = lu_double,
     };

@@ -16,6 +16,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_TILES = 65536, MAX_TILE = 32768, MAX_DEPTH = 4096, MAX_REPEAT = 1000000 };
 
@@ -62,10 +63,39 @@ void bench_free_matrix(const bench_config *config, void *matrix)
 }
 #endif
 
-/* --depth comes last, where the program has it. */
+/* "320/160/40": orders of tiles, each a multiple of the next one, the last of which is TILE. */
+static bench_levels parse_levels(const char *text, const bench_config *config)
+{
+    bench_levels levels = {0};
+    size_t order[BENCH_MOST_LEVELS];
+    char copy[128], *rest = copy;
+    if ((size_t)snprintf(copy, sizeof copy, "%s", text) >= sizeof copy) {
+        bench_fail("--levels: too long");
+    }
+    for (char *number; (number = strsep(&rest, "/")); levels.count++) {
+        if (levels.count == BENCH_MOST_LEVELS) {
+            bench_fail("--levels %s: at most %d orders of tiles", text, BENCH_MOST_LEVELS);
+        }
+        order[levels.count] = bench_number("--levels", number, 1, MAX_TILE);
+    }
+    for (unsigned l = 0; l < levels.count; l++) {
+        levels.span[l] = order[l] / config->tile;
+        if (order[l] % config->tile != 0 || levels.span[l] > 255 ||
+            (l > 0 && (order[l] >= order[l - 1] || order[l - 1] % order[l] != 0))) {
+            bench_fail("--levels %s: each must be a multiple of the next one, and of TILE", text);
+        }
+    }
+    if (levels.count == 0 || order[levels.count - 1] != config->tile || config->tiles % levels.span[0] != 0) {
+        bench_fail("--levels %s: the last must be TILE, and NTILES x TILE a multiple of the first", text);
+    }
+    return levels;
+}
+
+/* --depth or --levels comes last, where the program has it. */
 static bench_config parse(int argc, char **argv, const bench_program *program)
 {
     bench_config config = {.check = true};
+    char *levels = NULL;
     const bench_option options[] = {
         {"style", program->whole ? "task|region|blas|array|lapack" : "task|region|blas",
          "task: every task maps its tiles (default)\n"
@@ -86,8 +116,11 @@ static bench_config parse(int argc, char **argv, const bench_program *program)
 #endif
         {"no-check", .help = "do not compute the residual", .take = bench_take_no, .value = &config.check},
         {"json", .help = "print one line of JSON", .take = bench_take_yes, .value = &config.json},
-        {program->default_depth != 0 ? "depth" : NULL, "K", "tiles in one block row of A", bench_take_number,
-         &config.depth, .low = 1, .high = MAX_DEPTH, .standard = program->default_depth},
+        {program->recursive ? "levels" : program->default_depth != 0 ? "depth" : NULL, program->recursive ? "L" : "K",
+         program->recursive ? "orders of tiles such as 320/160/40, the last is TILE: tasks that may be split"
+                            : "tiles in one block row of A",
+         program->recursive ? bench_take_text : bench_take_number, program->recursive ? (void *)&levels : &config.depth,
+         .low = 1, .high = MAX_DEPTH, .standard = program->default_depth},
         {.name = NULL},
     };
     char usage[512];
@@ -111,6 +144,17 @@ static bench_config parse(int argc, char **argv, const bench_program *program)
     }
     config.tiles = bench_number("NTILES", argv[argc - 2], 1, MAX_TILES);
     config.tile = bench_number("TILE", argv[argc - 1], 1, MAX_TILE);
+    if (levels) {
+        config.levels = parse_levels(levels, &config);
+    }
+#ifdef BENCH_GPU
+    if (levels) {
+        bench_fail("--levels is for host devices");
+    }
+#endif
+    if (levels && config.style != BENCH_TASK) {
+        bench_fail("--levels is for --style task");
+    }
     const double order = (double)config.tiles * (double)config.tile;
     if (order * order * sizeof(double) > BENCH_MAX_BYTES) {
         bench_fail("a matrix of order %.0f is too large", order);
@@ -209,8 +253,9 @@ static void run_small(const bench_config *config, bench_run *run)
     const size_t enough_for_each_kind_of_task = 3;
     bench_config small = *config;
     small.check = false;
-    if (small.tiles > enough_for_each_kind_of_task) {
-        small.tiles = enough_for_each_kind_of_task;
+    const size_t step = small.levels.count ? small.levels.span[0] : 1;
+    if (small.tiles > enough_for_each_kind_of_task * step) {
+        small.tiles = enough_for_each_kind_of_task * step;
     }
     run_once(&small, run);
 }

@@ -9,6 +9,8 @@
 #ifndef BENCH_KERNELS_PROGRAM_H
 #define BENCH_KERNELS_PROGRAM_H
 
+#include "bench/kernels/levels.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,6 +38,7 @@ typedef struct bench_config {
     size_t depth;  /* gemm2d: tiles in one block row of A */
     size_t repeat; /* runs; the fastest is reported */
     uint64_t seed;
+    bench_levels levels; /* of a recursive run; `tiles` and `tile` are then the blocks */
 } bench_config;
 
 /* What ompdarts counted during a run, over all devices. */
@@ -60,6 +63,7 @@ typedef struct bench_program {
     const char *summary;  /* one line for --help */
     size_t default_depth; /* 0 = the program knows no --depth */
     bool whole;           /* knows the styles array and lapack */
+    bool recursive;       /* knows --levels */
     bench_run *run_float;
     bench_run *run_double;
 } bench_program;

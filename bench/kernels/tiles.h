@@ -30,6 +30,7 @@ typedef struct TYPED(matrix) {
     size_t ld;       /* distance of a tile's columns */
     bool lower;      /* nothing but the tiles of the lower half is stored (not in the style lapack) */
     size_t elements; /* of all of it */
+    bench_levels levels; /* where they are not rows of tiles */
     size_t named;    /* elements from a tile's first one on that depend items name, where tasks map all of it */
 } TYPED(matrix);
 
@@ -120,9 +121,15 @@ static inline bool TYPED(is_whole)(const TYPED(matrix) * m)
     return m->style == BENCH_ARRAY || m->style == BENCH_LAPACK;
 }
 
-/* Tiles follow each other by rows of tiles, each without gaps; in the style lapack columns do. */
+/* Tiles follow each other by rows of tiles, each without gaps; in the style lapack columns do. With levels they are
+ * blocks of such tiles, all of which are stored on the diagonal, too. */
 static inline REAL *TYPED(tile)(const TYPED(matrix) * m, size_t i, size_t j)
 {
+    if (m->levels.count) {
+        const size_t s = m->levels.span[0], row = i / s, column = j / s;
+        const size_t tiles = m->lower ? row * (row + 1) / 2 + column : row * (m->tiles / s) + column;
+        return m->at + (tiles * s * s + bench_block_inside(&m->levels, 0, i % s, j % s)) * m->t * m->t;
+    }
     const size_t before = m->lower ? i * (i + 1) / 2 : i * m->tiles;
     return m->style == BENCH_LAPACK ? m->at + (i + j * m->ld) * m->t : m->at + (before + j) * m->t * m->t;
 }
@@ -159,6 +166,15 @@ static inline TYPED(matrix) TYPED(lay_out)(const bench_config *config, const TYP
 {
     const size_t order = tiles->tiles * tiles->t;
     TYPED(matrix) m = *tiles;
+    if (config->levels.count) {
+        const size_t s = config->levels.span[0], n = m.tiles / s, count = m.lower ? n * (n + 1) / 2 : n * n;
+        m.levels = config->levels;
+        m.elements = count * s * s * m.t * m.t;
+        m.at = bench_alloc_matrix(config, m.elements, sizeof *m.at);
+        memset(m.at, 0, m.elements * sizeof *m.at);
+        TYPED(copy_tiles)(&m, tiles);
+        return m;
+    }
     if (config->style != BENCH_LAPACK) {
         return m;
     }

@@ -7,6 +7,7 @@
 #include "omp_ext/services/tracing.h"
 #include "omp_ext/tasks/queue.h"
 #include "omp_ext/tasks/reservation.h"
+#include "omp_ext/split/split.h"
 
 int ompdarts_v1_ndevices(void)
 {
@@ -45,6 +46,11 @@ int ompdarts_v1_device_stats(int device, ompdarts_device_stats *stats)
                                      .peak_bytes = s.peak_bytes,
                                      .limit_bytes = s.limit_bytes};
     return 0;
+}
+
+int ompdarts_v1_split(int level, const void *const *data, int ndata)
+{
+    return od_runtime_active() && od_split_ask(__builtin_return_address(0), level, data, ndata);
 }
 
 void *ompdarts_v1_stream(void)

@@ -37,6 +37,8 @@ extern int ompdarts_v1_device_stats(int device, ompdarts_device_stats *stats) __
 
 extern void ompdarts_v1_name_task(const char *name) __attribute__((weak));
 
+extern int ompdarts_v1_split(int level, const void *const *data, int ndata) __attribute__((weak));
+
 extern void *ompdarts_v1_stream(void) __attribute__((weak));
 extern void *ompdarts_v1_cublas_handle(void) __attribute__((weak));
 
@@ -66,6 +68,17 @@ static inline void ompdarts_name_task(const char *name)
 {
     if (ompdarts_v1_name_task)
         ompdarts_v1_name_task(name);
+}
+
+/* For algorithms that are recursive over blocks: whether what is to be done with these tiles, of a level (0: the
+ * largest tiles, 7 at most), is to become tasks over their blocks (1) instead of one target task (0). To be asked in
+ * front of each such task, by the thread that creates it then, also on the last level, where the answer is not used;
+ * the calls in a program's text are the kinds of its tasks. Depend clauses must name all blocks of the last level that
+ * a task uses, so that tasks of all levels are ordered. 0 without the library, and unless OMPDARTS_SPLIT says
+ * otherwise. */
+__attribute__((always_inline)) static inline int ompdarts_split(int level, const void *const *data, int ndata)
+{
+    return ompdarts_v1_split ? ompdarts_v1_split(level, data, ndata) : 0;
 }
 
 /* For tasks that call CUDA's libraries between `use_device_ptr` and the end of its construct. A CUstream (cudaStream_t)

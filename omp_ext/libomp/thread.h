@@ -15,6 +15,7 @@
 
 #include "memmgr/device/backend.h"
 #include "omp_ext/libomp/abi.h"
+#include "sched/split/split.h"
 #include "util/lock.h"
 
 typedef struct od_parent od_parent;   /* team.h */
@@ -56,6 +57,12 @@ typedef struct od_thread {
     const void *detachable;  /* the task allocated last, if we have made it detachable */
     od_allocation allocated; /* the task allocated last */
     const char *task_name;   /* od_tracing_name() of the next scheduled task that it creates, or NULL */
+    struct {                 /* omp_ext/split/split.c */
+        uint16_t next;       /* what the next target task is that it creates, or 0 */
+        bool was_split;      /* that was to be split */
+        uint16_t parent[OD_SPLIT_LEVELS]; /* by level: the task that it has split last, and has not done with; or 0 */
+        uint8_t to[OD_SPLIT_LEVELS];      /* and to which level; 0: as the rule says of each child */
+    } split;
     const char *body_name;   /* of the host task that runs here: its constructs' where they have none, or NULL */
     od_family family;        /* of the explicit task that runs here (tasks.c) */
     unsigned serial_loops;   /* taskloops of teams of one thread that run here (serial.h) */

@@ -23,6 +23,7 @@
 #include "omp_ext/services/services.h"
 #include "omp_ext/services/tracing.h"
 #include "omp_ext/tasks/job.h"
+#include "omp_ext/split/split.h"
 #include "util/clock.h"
 #include "util/file/sibling.h"
 #include "util/lock.h"
@@ -375,6 +376,14 @@ static void warn_of_oversize(void)
                                          : "LLVM's host devices, or " OD_OPTION_PREFIX "BACKEND=cuda:managed");
 }
 
+/* A rule that cannot be had splits nothing. */
+static void start_splitting(void)
+{
+    char error[OD_OPTION_ERROR];
+    if (od_split_start(error, sizeof error))
+        od_log(OD_LOG_WARNING, "runtime", OD_OPTION_PREFIX "SPLIT: %s: no task is split", error);
+}
+
 void od_runtime_start(void)
 {
     int available = REAL(omp_get_num_devices)();
@@ -401,6 +410,7 @@ void od_runtime_start(void)
     start_services();
     od_images_hold();
     od_cpu_check_names();
+    start_splitting();
     warn_of_oversize();
     if (od_runtime.options.cpu.workers)
         od_crash_start();

@@ -110,6 +110,7 @@ typedef struct od_job {
     od_depend *depends;       /* of its task, malloc'ed, for the trace; NULL: none, or none is written */
     int32_t ndepends;
     const char *name;    /* that the program has given the task (od_tracing_name), or NULL */
+    uint16_t split;      /* od_split_take() */
     int running_on;      /* its place */
     unsigned attempts;   /* to be shown device addresses, of its own thread (od_job_has_rivals) */
     void *handle;        /* libomptarget's, of a kernel that is still running, or NULL */

@@ -20,6 +20,7 @@
 #include "omp_ext/services/tracing.h"
 #include "omp_ext/tasks/launch/stored.h"
 #include "omp_ext/tasks/queue.h"
+#include "omp_ext/split/split.h"
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/thread.h"
@@ -77,6 +78,7 @@ od_job *od_job_create_for(od_job_kind kind, od_record *record)
     record->number = 0;
     job->task.created_ns = record->created_ns;
     job->name = record->name;
+    job->split = record->split;
     job->depends = od_tracing_depends(record->depends, record->ndepends);
     job->ndepends = job->depends ? record->ndepends : 0;
     return job;
@@ -137,6 +139,7 @@ static void finish(od_job *job)
             od_fatal("a thread could not be started");
         return;
     }
+    od_split_ran(job->split, job->task.place == OD_HOST, job->seconds);
     if (job->ended) {
         job->ended(job);
         return;

@@ -19,6 +19,7 @@
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/tasks/constructs.h"
 #include "omp_ext/tasks/reservation.h"
+#include "omp_ext/split/split.h"
 #include "omp_ext/tasks/task_table.h"
 #include "omp_ext/libomp/teams/parent.h"
 #include "omp_ext/libomp/teams/serial.h"
@@ -336,7 +337,8 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
                           .flags = flags,
                           .shares_nothing = shareds == 0,
                           .created_ns = od_tracing_creation(),
-                          .name = od_tracing_take_name()};
+                          .name = od_tracing_take_name(),
+                          .split = od_split_take()};
     void *task = create(record, ident, gtid, size, shareds, device);
     record->task = task;
     if (!record->in_place && !record->detached.team)

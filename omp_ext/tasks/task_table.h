@@ -26,6 +26,7 @@ typedef struct od_record {
     bool waits;                /* submitted and not ready (tasks.c) */
     uint64_t created_ns;       /* od_tracing_creation() */
     const char *name;          /* od_tracing_take_name() */
+    uint16_t split;            /* od_split_take() */
     od_submission *submission; /* as which the engine knows it; NULL once a job has it */
     double bottom;             /* seconds: its bottom level when it became ready */
     bool in_place;             /* a target task that is not detached */

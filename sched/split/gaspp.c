@@ -63,9 +63,10 @@ const od_split_profile *od_gaspp_best(const od_split_profiles *profiles, double 
 static const od_split_profiles *profiles_of(od_gaspp *g, const od_split_task *task)
 {
     od_split_profiles **p = &g->profiles[task->kind][task->level];
-    if (*p)
+    if (*p && (*p)->count)
         return *p;
-    *p = od_malloc(sizeof **p);
+    if (!*p) /* nothing may have been known of it so far */
+        *p = od_malloc(sizeof **p);
     if (*p && od_split_profiles_make(g->view, task->kind, task->level, *p)) {
         free(*p);
         *p = NULL;

@@ -46,7 +46,7 @@ typedef struct od_split_view {
     unsigned nkinds, nlevels;
     double now;      /* seconds */
     double work_s;   /* on a device, of all tasks that have not been completed */
-    double queued_s; /* of these, of tasks that are ready and may not be split any more */
+    double queued_s; /* of these, of tasks that devices may run now and that may not be split */
     bool wants_work; /* devices will soon have nothing to do */
     od_split_kind kind[OD_SPLIT_KINDS];
     /* The tasks of level `to` that one of `level` becomes; NULL: not known. The driver's, as long as there is one. */

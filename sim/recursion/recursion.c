@@ -198,7 +198,8 @@ static void push_ready(sim_recursion *r, uint32_t task)
     n->on_host = runs_on_host(r, n);
     *(r->last_ready == NONE ? &r->first_ready : &r->nodes[r->last_ready].next) = task;
     r->last_ready = task;
-    r->tables.view.queued_s += r->tables.view.kind[n->op].device_s[n->level];
+    if (!n->on_host)
+        r->tables.view.queued_s += r->tables.view.kind[n->op].device_s[n->level];
 }
 
 static void push_open(sim_recursion *r, uint32_t task)
@@ -364,7 +365,8 @@ void sim_recursion_done(sim_recursion *r, uint32_t task)
     node *n = &r->nodes[task];
     entry *entries = n->entries;
     count(r, n, -1);
-    r->tables.view.queued_s -= r->tables.view.kind[n->op].device_s[n->level];
+    if (!n->on_host)
+        r->tables.view.queued_s -= r->tables.view.kind[n->op].device_s[n->level];
     n->entries = NULL;
     for (uint32_t i = 0; i < n->nentries; i++) {
         block *b = &r->blocks[entries[i].block];

@@ -59,6 +59,27 @@ class CpuWorkers(unittest.TestCase):
         self.assertIn("/nonexistent", done.stderr)
 
 
+class RecursiveTasks(unittest.TestCase):
+    def test_curves_and_rows_that_are_kept(self):
+        with tempfile.TemporaryDirectory() as folder:
+            rows, arguments = pathlib.Path(folder) / "rows.csv", ("--sizes", 2, 3, "--workloads", "cholesky")
+            arguments += ("--simulator", SIMULATOR, "--csv", rows, "-o", folder)
+            first = run("recursive.py", *arguments)
+            self.assertEqual(first.returncode, 0, first.stderr)
+            self.assertEqual(first.stdout.count("best single"), 2)
+            written = rows.read_text(encoding="utf-8")
+            with open(rows, encoding="utf-8") as file:
+                names = {row["curve"] for row in csv.DictReader(file)}
+            self.assertIn("recursive, auto", names)
+            self.assertEqual(run("recursive.py", *arguments).stdout, first.stdout)
+            self.assertEqual(rows.read_text(encoding="utf-8"), written)
+            self.assertIn("TFlop/s", (pathlib.Path(folder) / "recursive-cholesky.svg").read_text(encoding="utf-8"))
+
+    def test_refusals(self):
+        self.assertEqual(run("recursive.py", "--simulator", "/bin/false", "--sizes", 2).returncode, 1)
+        self.assertEqual(run("recursive.py", "--workloads", "qr").returncode, 2)
+
+
 class Command(unittest.TestCase):
     def test_typing_error_is_refused_with_the_list(self):
         done = run("figures.py", "3.88", "--sim", SIMULATOR)

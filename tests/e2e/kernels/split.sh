@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Recursive tasks (ompdarts_split(), OMPDARTS_SPLIT): whatever a rule splits, on devices with little memory and with CPU
+# workers, the result is that of the blocks without the library, to the last bit. Wrong values are one line each.
+. "$(dirname "$0")/../common.sh"
+
+levels=(--levels 320/160/40 16 40) # 2 x 2 tiles
+[ -z "$again" ] || levels=(--levels 160/40 8 40)
+rules="never level=1 level=2 starve gaspp lp auto"
+[ -z "$again" ] || rules="level=1 auto"
+for program in cholesky lu; do
+    [ $program = cholesky ] || rules="level=2 auto"
+    plain 0 "$E2E_BENCH/$program" "${levels[@]: -2}"
+    for rule in $rules; do
+        under 0 OMPDARTS_SPLIT=$rule OMPDARTS_DEVICES=2 OMPDARTS_MEM=2M "$E2E_BENCH/$program" --repeat 2 "${levels[@]}"
+        same_checksum
+        under 0 OMPDARTS_SPLIT=$rule OMPDARTS_DEVICES=2 OMPDARTS_CPU=2 "$E2E_BENCH/$program" --repeat 2 "${levels[@]}"
+        same_checksum
+    done
+    grep '^checksum ' "$work/plain" >"$work/blocks"
+    plain 0 "$E2E_BENCH/$program" "${levels[@]}" # ordinary OpenMP
+    grep -qxf "$work/blocks" "$work/plain" || fail "$program without the library: $(cat "$work/plain")"
+done
+under 0 OMPDARTS_SPLIT=auto OMPDARTS_DEVICES=0 OMPDARTS_CPU=2 "$E2E_BENCH/lu" "${levels[@]}"
+same_checksum
+
+plain 0 "$E2E_BENCH/cholesky" --levels 320/160/40 16 40
+tasks=(4 20 816) # of 2 x 2, 4 x 4 and 16 x 16 tiles
+for level in 0 1 2; do
+    under 0 OMPDARTS_SPLIT=level=$level "$E2E_BENCH/cholesky" --levels 320/160/40 16 40
+    same_checksum
+    stats "stats.tasks == ${tasks[level]}"
+done
+under 0 OMPDARTS_SPLIT=level=5 "$E2E_BENCH/cholesky" --levels 320/160/40 16 40
+same_checksum
+says "OMPDARTS_SPLIT=level=5: the program has no level 5: its levels are 0 to 2"
+[ "$(grep -c "has no level" "$work/err")" -eq 1 ] || fail "$ran: more than once"
+
+for value in level level= level=8 level=-1 level=x never=1 gasp; do
+    under 2 OMPDARTS_SPLIT=$value "$E2E_BENCH/cholesky" --levels 80/40 4 40
+    says "OMPDARTS_SPLIT=$value: "
+    [ "$(wc -l <"$work/err")" -eq 1 ] || fail "$ran: more than a line"
+done
+for value in 80/41 40/80 80/80 "" 80 x/40 80/40/ 120/80/40; do
+    plain 2 "$E2E_BENCH/cholesky" --levels "$value" 4 40
+    [ "$(wc -l <"$work/err")" -eq 1 ] || fail "--levels '$value': $(cat "$work/err")"
+done
+finish

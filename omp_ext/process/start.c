@@ -135,7 +135,6 @@ static od_status start_engine(void)
         .peer = od_runtime.backend.ops->peer,
         .pins = od_runtime.backend.ops->release_host != NULL,
         .in_process = od_runtime.backend.in_process,
-        .hidden = od_remote_is_on(),
         .commits = od_runtime.backend.ops->commit && od_runtime.backend.windows && od_runtime.backend.windows->share,
         .granule = od_backend_granule(&od_runtime.backend),
         .spill = od_runtime.options.memory.spill,

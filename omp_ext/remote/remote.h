@@ -4,8 +4,8 @@
  *
  * OpenMP's numbers of such devices are made up: libomptarget does not know them. For what the rest of omp_ext lets it
  * do with its own devices' memory they are as good as others, see od_remote_begin(). Constructs that only libomptarget can
- * carry out use its device of the virtual device's number, here, and are lent the data. Addresses on other ranks mean
- * nothing to the program: it is shown addresses of host memory instead.
+ * carry out use its device of the virtual device's number, here, and are lent the data. The program is shown addresses on
+ * other ranks, which it can give to kernels; host code that uses one ends with a message.
  */
 #ifndef OD_OMP_EXT_REMOTE_H
 #define OD_OMP_EXT_REMOTE_H

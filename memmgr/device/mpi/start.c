@@ -43,13 +43,39 @@ void od_mpi_give_up(const char *why, int rank)
     _exit(1);
 }
 
+/* A rank that is missing keeps MPI_Init() waiting for ever, and one that is lost MPI_Finalize(). */
+static void *watch(void *arg)
+{
+    enum { SAY_S = 20, INIT_S = 300, FINALIZE_S = 30 };
+    const atomic_bool *done = arg;
+    const unsigned limit = done == &joined ? INIT_S : FINALIZE_S;
+    for (unsigned s = 0; s < limit && !atomic_load(done); s++) {
+        if (s == SAY_S && done == &joined)
+            fprintf(stderr, "ompdarts: mpi: still waiting for other ranks: one must run `ompdarts run --backend=mpi "
+                            "PROGRAM`, all others `ompdarts serve PROGRAM`\n");
+        sleep(1);
+    }
+    if (atomic_load(done))
+        return NULL;
+    fprintf(stderr, "ompdarts: mpi: other ranks do not respond: the job ends\n");
+    _exit(1);
+}
+
+static void end_mpi(void)
+{
+    static atomic_bool finalized;
+    od_thread_start(NULL, "od-waits", watch, &finalized);
+    PMPI_Finalize();
+    atomic_store(&finalized, true);
+}
+
 /* All ranks find the same; one of them says so. */
 static _Noreturn void refuse(const char *why, bool says)
 {
     if (says)
         fprintf(stderr, "ompdarts: %s\n", why);
     fflush(NULL);
-    PMPI_Finalize();
+    end_mpi();
     _exit(EXIT_REFUSED);
 }
 
@@ -63,21 +89,10 @@ void od_mpi_say_counts(int rank, const od_post *post)
 
 /* --- the ranks come together -------------------------------------------------------------- */
 
-/* A rank that is missing keeps MPI_Init() waiting for ever. */
-static void *say_who_is_awaited(void *arg)
-{
-    (void)arg;
-    sleep(20);
-    if (!atomic_load(&joined))
-        fprintf(stderr, "ompdarts: mpi: still waiting for other ranks: one must run `ompdarts run --backend=mpi PROGRAM`, "
-                        "all others `ompdarts serve PROGRAM`\n");
-    return NULL;
-}
-
 static void init_mpi(void)
 {
     int initialised;
-    od_thread_start(NULL, "od-waits", say_who_is_awaited, NULL);
+    od_thread_start(NULL, "od-waits", watch, &joined);
     PMPI_Initialized(&initialised);
     if (initialised)
         PMPI_Query_thread(&thread_level);
@@ -131,7 +146,6 @@ static void come_together(void)
     if (!roles)
         od_mpi_give_up("is out of memory", self.rank);
     PMPI_Allgather(&own, sizeof own, MPI_BYTE, roles, sizeof own, MPI_BYTE, self.comm);
-    atomic_store(&joined, true);
     check_roles(roles);
     free(roles);
     count_ranks_here();
@@ -158,6 +172,7 @@ static void start_to_run(void)
         od_mpi_give_up("is out of memory", 0);
     for (int rank = 1; rank < self.ranks; rank++)
         receive_offer(rank);
+    atomic_store(&joined, true);
     if (od_client_start(&self))
         od_mpi_give_up("is out of memory or threads", 0);
 }
@@ -167,7 +182,7 @@ void ompdarts_mpi_v1_end(void)
     if (!runs || getpid() != process || atomic_exchange(&ended, true))
         return;
     if (od_client_end())
-        PMPI_Finalize();
+        end_mpi();
 }
 
 /* A program that has offloaded nothing. */
@@ -196,10 +211,11 @@ static int serve(void)
     gethostname(hello.machine, sizeof hello.machine - 1);
     PMPI_Send(&hello, sizeof hello, MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);
     PMPI_Send(offer.kernels, (int)(offer.nkernels * sizeof *offer.kernels), MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);
-    int status = od_serve(&self, &offer);
-    PMPI_Finalize();
+    atomic_store(&joined, true);
+    if (od_serve(&self, &offer))
+        end_mpi();
     fflush(NULL);
-    _exit(status);
+    _exit(0);
 }
 
 /* --- before main() ----------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include "omp_ext/maps/expand.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
-#include "omp_ext/remote/remote.h"
+#include "omp_ext/remote/numbers.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/tasks/reservation.h"
 #include "omp_ext/tasks/launch/launch.h"

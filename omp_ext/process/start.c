@@ -264,8 +264,11 @@ static bool open_backend(void)
 {
     char message[400], text[48], memory[96];
     open_devices();
-    if (od_devices_open(&od_runtime.devices, &od_runtime.options, &od_runtime.backend, message, sizeof message))
+    if (od_devices_open(&od_runtime.devices, &od_runtime.options, od_remote_knows, &od_runtime.backend, message,
+                        sizeof message))
         od_refuse(message);
+    if (od_runtime.backend.ops->launch)
+        od_remote_begin();
     describe_memory(memory, sizeof memory);
     if (take_pools()) {
         od_log(OD_LOG_WARNING, "runtime",

@@ -4,6 +4,8 @@
 
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
+#include "omp_ext/libomp/thread.h"
+#include "omp_ext/tasks/launch/icvs.h"
 #include "util/container/hash.h"
 #include "util/memory.h"
 
@@ -16,6 +18,7 @@ typedef struct packed_call {
     uint32_t version, count;
     uint64_t trip_count, flags;
     uint32_t nteams[3], nthreads[3], dynamic_memory;
+    od_modes modes; /* of arithmetic: the launching thread's */
 } packed_call;
 
 /* Behind the call, one for each argument; behind them, aligned, what the private ones hold. */
@@ -77,6 +80,7 @@ void *od_call_pack(const od_kernel_call *call, const od_kernel_args *args, size_
                      .trip_count = args->trip_count,
                      .flags = args->flags & ~(uint64_t)OD_KERNEL_NOWAIT,
                      .dynamic_memory = args->dynamic_memory};
+    c.modes = od_thread_modes();
     memcpy(c.nteams, args->teams, sizeof c.nteams);
     memcpy(c.nthreads, args->threads, sizeof c.nthreads);
     memcpy(packed, &c, sizeof c);
@@ -130,14 +134,6 @@ static od_status unpack(const packed_call *c, const char *packed, size_t bytes, 
     return OD_OK;
 }
 
-/* Of the construct's task; the thread's own before and afterwards. */
-static int limited(int limit)
-{
-    int before = REAL(omp_get_thread_limit)();
-    REAL(__kmpc_set_thread_limit)(NULL, REAL(__kmpc_global_thread_num)(NULL), limit);
-    return before;
-}
-
 int od_call_run(const void *packed, size_t bytes, int device, void *(*kernel)(uint64_t name))
 {
     od_ident ident = {.source = ";unknown;unknown;0;0;;"};
@@ -150,10 +146,12 @@ int od_call_run(const void *packed, size_t bytes, int device, void *(*kernel)(ui
     bool fits = bytes >= align_up(sizeof c + (size_t)c.count * sizeof(packed_arg));
     int failed = !entry || !fits || unpack(&c, packed, bytes, &u);
     if (!failed) {
-        int before = c.thread_limit ? limited(c.thread_limit) : 0;
+        od_modes modes = od_thread_modes();
+        od_thread_set_modes(c.modes);
+        od_icvs icvs = od_icvs_begin(c.thread_limit);
         failed = REAL(__tgt_target_kernel)(&ident, device, c.teams, c.threads, entry, &u.args);
-        if (before)
-            limited(before);
+        od_icvs_end(&icvs);
+        od_thread_set_modes(modes);
     }
     free(u.storage);
     return failed;

@@ -17,13 +17,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static bool on; /* written before other threads look */
-
-bool od_remote_is_on(void)
-{
-    return on;
-}
-
 /* --- device memory --------------------------------------------------------------------- */
 
 static struct {
@@ -120,7 +113,7 @@ static bool on_fault(const siginfo_t *info, void *context)
 
 void od_remote_begin(void)
 {
-    on = true;
+    od_remote_set_on();
     od_signals_take(SIGSEGV, on_fault);
     local.alloc = od_real_table.omp_target_alloc;
     local.free = od_real_table.omp_target_free;
@@ -135,7 +128,7 @@ void od_remote_end(void)
     od_mpi_end_fn *end;
     void *symbol = dlsym(RTLD_DEFAULT, "ompdarts_mpi_v1_end");
     memcpy(&end, &symbol, sizeof end);
-    if (on && end)
+    if (od_remote_is_on() && end)
         end();
 }
 
@@ -201,7 +194,8 @@ static bool gets_address_here(const od_map_args *args)
 bool od_remote_must_stay(const od_kernel_call *call)
 {
     od_mpi_kernel kernel;
-    return on && (!od_call_kernel(call->kernel, &kernel) || !is_known(kernel.name) || gets_address_here(&call->map));
+    return od_remote_is_on() &&
+           (!od_call_kernel(call->kernel, &kernel) || !is_known(kernel.name) || gets_address_here(&call->map));
 }
 
 int od_remote_launch(const od_kernel_call *call, unsigned k, const od_kernel_args *args, void **handle)

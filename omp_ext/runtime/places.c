@@ -3,7 +3,7 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/remote/remote.h"
+#include "omp_ext/remote/numbers.h"
 #include "util/log.h"
 
 od_backend *od_runtime_backend(void)

@@ -33,8 +33,7 @@ struct od_ticket {
     bool failed;
     uint64_t result;
     void *into; /* where the answer's bytes belong, or NULL */
-    unsigned waits; /* for an answer, for the end of a move: the answer to a PUT may come before the move is known to have
-                     * ended */
+    unsigned waits; /* for an answer, and the end of a move: which one is known first is open */
     od_move move;
 };
 
@@ -82,8 +81,9 @@ unsigned ompdarts_mpi_v1_count(char *why, size_t size)
     const client *c = &rank0;
     unsigned count = 0;
     if (!c->self)
-        snprintf(why, size, "this process is no rank that runs a program: mpirun starts `ompdarts run --backend=mpi "
-                            "PROGRAM` as rank 0");
+        snprintf(why, size,
+                 "this process is no rank that runs a program: mpirun starts `ompdarts run --backend=mpi PROGRAM` as "
+                 "rank 0");
     for (int rank = 1; c->self && rank < c->self->ranks; rank++)
         count += c->self->hello[rank].ndevices;
     return count;
@@ -357,8 +357,8 @@ static od_status check_kernels(const client *c, const od_mpi_config *config, cha
         for (uint32_t i = 0; i < c->self->hello[rank].nkernels; i++)
             if (!config->knows(&c->self->kernels[rank][i])) {
                 snprintf(error, size,
-                         "rank %d (%s) serves another program, or another build of it: its device code has kernels that "
-                         "this one has not",
+                         "rank %d (%s) serves another program, or another build of it: its device code has kernels "
+                         "that this one has not",
                          rank, c->self->hello[rank].machine);
                 return OD_EINVAL;
             }

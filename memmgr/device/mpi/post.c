@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum {
-    SPIN_NS = 30000,            /* after something has happened, the next may be near */
+    SPIN_NS = 100000,           /* after something has happened, the next may be near */
     BUSY_NS = 50 * 1000 * 1000, /* for so long the post naps but shortly */
     SHORT_NAP_NS = 20000,
     LONG_NAP_NS = 500000,

@@ -33,15 +33,20 @@ static atomic_bool ended;
 static atomic_bool joined; /* all ranks have come */
 static bool is_finalized;  /* by the program, as far as that can see */
 
-/* --- what goes wrong ------------------------------------------------------------------- */
-
-void od_mpi_give_up(const char *why, int rank)
+/* MPI's own, or that of a tool that counts or traces. */
+static void *next(const char *name)
 {
-    fprintf(stderr, "ompdarts: mpi: rank %d %s: the job ends\n", rank, why);
-    fflush(NULL);
-    PMPI_Abort(self.comm ? self.comm : MPI_COMM_WORLD, 1);
-    _exit(1);
+    void *symbol = dlsym(RTLD_NEXT, name);
+    if (!symbol) {
+        fprintf(stderr, "ompdarts: mpi: there is no %s\n", name);
+        abort();
+    }
+    return symbol;
 }
+
+#define NEXT(function) ((__typeof__(&function))next(#function))
+
+/* --- what goes wrong ------------------------------------------------------------------- */
 
 /* A rank that is missing keeps MPI_Init() waiting for ever, and one that is lost MPI_Finalize(). */
 static void *watch(void *arg)
@@ -65,7 +70,7 @@ static void end_mpi(void)
 {
     static atomic_bool finalized;
     od_thread_start(NULL, "od-waits", watch, &finalized);
-    PMPI_Finalize();
+    NEXT(MPI_Finalize)();
     atomic_store(&finalized, true);
 }
 
@@ -79,28 +84,21 @@ static _Noreturn void refuse(const char *why, bool says)
     _exit(EXIT_REFUSED);
 }
 
-void od_mpi_say_counts(int rank, const od_post *post)
-{
-    od_post_counts n = od_post_counted(post);
-    od_log(OD_LOG_INFO, "mpi", "rank %d has sent %llu bytes, %llu of them data, in %llu messages and %llu pieces", rank,
-           (unsigned long long)n.bytes, (unsigned long long)n.data_bytes, (unsigned long long)n.messages,
-           (unsigned long long)n.pieces);
-}
-
 /* --- the ranks come together -------------------------------------------------------------- */
 
 static void init_mpi(void)
 {
     int initialised;
     od_thread_start(NULL, "od-waits", watch, &joined);
-    PMPI_Initialized(&initialised);
+    MPI_Initialized(&initialised);
+    setenv("OMPI_MCA_opal_signal", "", 0); /* the program's signals are its own */
     if (initialised)
-        PMPI_Query_thread(&thread_level);
+        MPI_Query_thread(&thread_level);
     else
-        PMPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &thread_level);
-    PMPI_Comm_dup(MPI_COMM_WORLD, &self.comm);
-    PMPI_Comm_rank(self.comm, &self.rank);
-    PMPI_Comm_size(self.comm, &self.ranks);
+        NEXT(MPI_Init_thread)(NULL, NULL, MPI_THREAD_MULTIPLE, &thread_level);
+    MPI_Comm_dup(MPI_COMM_WORLD, &self.comm);
+    MPI_Comm_rank(self.comm, &self.rank);
+    MPI_Comm_size(self.comm, &self.ranks);
 }
 
 static void check_roles(const od_mpi_role *roles)
@@ -133,9 +131,9 @@ static void check_roles(const od_mpi_role *roles)
 static void count_ranks_here(void)
 {
     MPI_Comm here;
-    PMPI_Comm_split_type(self.comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
-    PMPI_Comm_size(here, &self.here);
-    PMPI_Comm_free(&here);
+    MPI_Comm_split_type(self.comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+    MPI_Comm_size(here, &self.here);
+    MPI_Comm_free(&here);
 }
 
 static void come_together(void)
@@ -145,7 +143,7 @@ static void come_together(void)
     od_mpi_role *roles = od_calloc((size_t)self.ranks, sizeof *roles);
     if (!roles)
         od_mpi_give_up("is out of memory", self.rank);
-    PMPI_Allgather(&own, sizeof own, MPI_BYTE, roles, sizeof own, MPI_BYTE, self.comm);
+    MPI_Allgather(&own, sizeof own, MPI_BYTE, roles, sizeof own, MPI_BYTE, self.comm);
     check_roles(roles);
     free(roles);
     count_ranks_here();
@@ -156,11 +154,11 @@ static void come_together(void)
 static void receive_offer(int rank)
 {
     od_mpi_hello *hello = &self.hello[rank];
-    PMPI_Recv(hello, sizeof *hello, MPI_BYTE, rank, OD_MPI_TAG_HELLO, self.comm, MPI_STATUS_IGNORE);
+    MPI_Recv(hello, sizeof *hello, MPI_BYTE, rank, OD_MPI_TAG_HELLO, self.comm, MPI_STATUS_IGNORE);
     self.kernels[rank] = od_malloc((hello->nkernels + 1) * sizeof **self.kernels);
     if (!self.kernels[rank])
         od_mpi_give_up("is out of memory", 0);
-    PMPI_Recv(self.kernels[rank], (int)(hello->nkernels * sizeof **self.kernels), MPI_BYTE, rank, OD_MPI_TAG_HELLO,
+    MPI_Recv(self.kernels[rank], (int)(hello->nkernels * sizeof **self.kernels), MPI_BYTE, rank, OD_MPI_TAG_HELLO,
               self.comm, MPI_STATUS_IGNORE);
 }
 
@@ -209,8 +207,8 @@ static int serve(void)
     offer.memory /= offer.shared ? (size_t)self.here : 1;
     od_mpi_hello hello = {.memory = offer.memory, .ndevices = offer.ndevices, .nkernels = offer.nkernels};
     gethostname(hello.machine, sizeof hello.machine - 1);
-    PMPI_Send(&hello, sizeof hello, MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);
-    PMPI_Send(offer.kernels, (int)(offer.nkernels * sizeof *offer.kernels), MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);
+    MPI_Send(&hello, sizeof hello, MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);
+    MPI_Send(offer.kernels, (int)(offer.nkernels * sizeof *offer.kernels), MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);
     atomic_store(&joined, true);
     if (od_serve(&self, &offer))
         end_mpi();
@@ -245,11 +243,8 @@ __attribute__((visibility("default"))) int __libc_start_main(main_fn *main, int 
 int __libc_start_main(main_fn *main, int argc, char **argv, void (*init)(void), void (*fini)(void),
                       void (*loader_fini)(void), void *stack_end)
 {
-    int (*next)(main_fn *, int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
-    void *symbol = dlsym(RTLD_NEXT, "__libc_start_main");
-    memcpy(&next, &symbol, sizeof next);
     program = main;
-    return next(begin, argc, argv, init, fini, loader_fini, stack_end);
+    return NEXT(__libc_start_main)(begin, argc, argv, init, fini, loader_fini, stack_end);
 }
 
 /* --- MPI, as the program sees it ------------------------------------------------------------------ */
@@ -261,13 +256,13 @@ static bool is_rank(void)
 
 int MPI_Init(int *argc, char ***argv)
 {
-    return is_rank() ? MPI_SUCCESS : PMPI_Init(argc, argv);
+    return is_rank() ? MPI_SUCCESS : NEXT(MPI_Init)(argc, argv);
 }
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     if (!is_rank())
-        return PMPI_Init_thread(argc, argv, required, provided);
+        return NEXT(MPI_Init_thread)(argc, argv, required, provided);
     *provided = thread_level;
     return MPI_SUCCESS;
 }
@@ -275,7 +270,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 int MPI_Finalize(void)
 {
     if (!is_rank())
-        return PMPI_Finalize();
+        return NEXT(MPI_Finalize)();
     is_finalized = true;
     return MPI_SUCCESS;
 }
@@ -283,7 +278,7 @@ int MPI_Finalize(void)
 int MPI_Finalized(int *flag)
 {
     if (!is_rank())
-        return PMPI_Finalized(flag);
+        return NEXT(MPI_Finalized)(flag);
     *flag = is_finalized;
     return MPI_SUCCESS;
 }

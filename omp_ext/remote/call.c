@@ -52,10 +52,13 @@ static size_t private_bytes(int64_t type, int64_t size)
     return is_private(type) ? align_up((size_t)size) : 0;
 }
 
-/* An address on the device, a value, or nothing: what else it could be only libomptarget's tables here say. */
+/* An address on the device, a value, or memory without contents: libomptarget there needs nothing from here. */
 static bool is_plain(const od_kernel_args *args, uint32_t i)
 {
-    return (args->types[i] & OD_MAP_LITERAL) || (is_private(args->types[i]) && args->begins[i]) || !args->sizes[i];
+    const int64_t needs = OD_MAP_TO | OD_MAP_FROM | OD_MAP_PTR_AND_OBJ | OD_MAP_MEMBER_OF | OD_MAP_NON_CONTIG |
+                          OD_MAP_ATTACH;
+    int64_t type = args->types[i];
+    return (type & OD_MAP_LITERAL) || (is_private(type) && args->begins[i]) || !args->sizes[i] || !(type & needs);
 }
 
 void *od_call_pack(const od_kernel_call *call, const od_kernel_args *args, size_t *bytes)

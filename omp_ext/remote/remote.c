@@ -206,6 +206,9 @@ int od_remote_launch(const od_kernel_call *call, unsigned k, const od_kernel_arg
     void *packed = od_call_pack(call, args, &bytes);
     od_status status = packed ? backend->ops->launch(backend->state, k, packed, bytes, &ticket) : OD_EINVAL;
     free(packed);
+    if (!packed)
+        od_log(OD_LOG_INFO, "omp", "region %p does not run on another rank: an argument is libomptarget's to map",
+               call->kernel);
     if (!status && handle)
         *handle = ticket;
     if (status || handle)

@@ -43,7 +43,7 @@ enum {
     OD_MPI_TAG_MESSAGE = 1,
     OD_MPI_TAG_HELLO,
     OD_MPI_TAG_PIECES,         /* and all above */
-    OD_MPI_LONGEST = 64 << 10, /* bytes of a message */
+    OD_MPI_LONGEST = 1 << 20,  /* bytes of a message: private arguments may be large */
     OD_MPI_FEW = 16 << 10,     /* bytes of a copy that go with a message */
     OD_MPI_PIECE = 512 << 10,  /* bytes */
 };

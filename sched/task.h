@@ -89,8 +89,8 @@ typedef struct od_task {
     uint64_t created_ns;       /* when the program created it, by the driver's clock; used where events are observed */
 } od_task;
 
-/* A small part of what the task uses of an array, as the page is in which a tile meets its neighbour: it goes to where the
- * rest is, and soon, so it does not decide where that is. */
+/* A small part of what the task uses of an array, as the page is in which a tile meets its neighbour: it goes to where
+ * the rest is, and soon, so it does not decide where that is. */
 static inline bool od_task_has_edge(const od_task *task, const od_datum *datum)
 {
     enum { SHARE = 8 };

@@ -47,7 +47,8 @@ const od_option_spec od_memory_option_rows[] = {
      "Memory for tiles on each device; auto uses most of what is free.", memory_hints, parse_memory, MEMBER(limit)},
     {OD_OPTION_PREFIX "BACKEND", "backend", "words", "auto", "",
      "auto, or a back-end that `ompdarts info` lists, optionally with words: NAME:WORD=VALUE",
-     "How data are copied to and from devices: cuda, by the CUDA driver (asynchronously, also between GPUs; "
+     "How data are copied to and from devices: mpi, devices of other ranks of an MPI job (docs/cluster.md; "
+     "mpi:silence=SECONDS says when a rank is lost); cuda, by the CUDA driver (asynchronously, also between GPUs; "
      "cuda:pin=SIZE limits the host memory that is pinned for fast copies, by default to half of the machine's, "
      "loads=N says after how many loads, by default 8; keep leaves it pinned over synchronisation, until the program "
      "gives it back), or "

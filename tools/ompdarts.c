@@ -18,7 +18,7 @@ static const char usage[] =
     "\n"
     "Commands:\n"
     "  run [OPTIONS] PROGRAM [ARGUMENTS]  run a program under ompdarts\n"
-    "  serve [OPTIONS] PROGRAM            offer this rank's devices to a program that rank 0 of an MPI job runs\n"
+    "  serve [OPTIONS] PROGRAM            offer this rank's devices to rank 0 of an MPI job\n"
     "  env [--markdown | --man]           list the options and their values\n"
     "  info [--policies | --rules | --svg]\n"
     "                                     show what was found: library, policies, LLVM, devices, links, machine\n"
@@ -43,12 +43,13 @@ typedef struct command {
     int (*function)(int argc, char **argv);
 } command;
 
-static const command commands[] = {{"run", od_tool_run},     {"serve", od_tool_serve}, {"env", od_tool_env}, {"info", od_tool_info},
+static const command commands[] = {{"run", od_tool_run},         {"serve", od_tool_serve}, {"env", od_tool_env},
+                                   {"info", od_tool_info},
                                    {"history", od_tool_history}, {"bench", od_tool_bench}, {"sim", od_tool_sim},
                                    {"report", od_tool_report},   {"map", od_tool_map}, {"trace", od_tool_trace},
                                    {"batch", od_tool_batch},     {"analyze", od_tool_analyze}};
-static const char *const command_names[] = {"run", "serve", "env", "info", "history", "bench", "sim", "report", "map", "trace",
-                                            "batch", "analyze", NULL};
+static const char *const command_names[] = {"run", "serve", "env", "info", "history", "bench", "sim", "report", "map",
+                                            "trace", "batch", "analyze", NULL};
 
 /* Not a command: the name of a program, or of a trace. */
 static void unknown_command(const char *name)

@@ -40,9 +40,16 @@ static const char serve_usage_head[] =
     "Offers this rank's devices to PROGRAM, which rank 0 of the same MPI job runs:\n"
     "  mpirun -n 1 ompdarts run --backend=mpi PROGRAM ARGUMENTS : -n 3 ompdarts serve PROGRAM\n"
     "PROGRAM is the same executable. It is loaded for its device code; its main() is not run. It ends with rank 0.\n"
-    "Of the options --devices, --mem and --log count here:\n"
     "\n"
     "Options:\n";
+
+static const char *const serve_options[] = {"devices", "mem", "log"};
+
+static const char serve_usage_tail[] =
+    "  -h, --help                this text\n"
+    "\n"
+    "Exit status: 0; 2 when an option or PROGRAM was refused, or the ranks do not belong together; 1 when ompdarts\n"
+    "itself failed.\n";
 
 static const char usage_tail[] =
     "  --no-check                start PROGRAM even without device code, because it loads or starts code that has it\n"
@@ -92,6 +99,14 @@ static void print_words(const char *text)
     putchar('\n');
 }
 
+static bool is_for_serving(const od_option_spec *row)
+{
+    for (size_t i = 0; i < sizeof serve_options / sizeof *serve_options; i++)
+        if (strcmp(row->long_option, serve_options[i]) == 0)
+            return true;
+    return false;
+}
+
 static void print_usage(bool serves)
 {
     const od_option_spec *row;
@@ -100,6 +115,8 @@ static void print_usage(bool serves)
     fputs(serves ? serve_usage_head : usage_head, stdout);
     for (size_t i = 0; (row = od_option_row(od_all_options, i)); i++) {
         char option[64];
+        if (serves && !is_for_serving(row))
+            continue;
         bool is_flag = strcmp(row->type, "flag") == 0;
         snprintf(option, sizeof option, "--%s%s", row->long_option, is_flag ? "[=0|1]" : "=VALUE");
         printf("  %-25s ", option);
@@ -109,7 +126,7 @@ static void print_usage(bool serves)
         printf("  %-25s ", "");
         print_words(allowed);
     }
-    fputs(usage_tail, stdout);
+    fputs(serves ? serve_usage_tail : usage_tail, stdout);
 }
 
 static void build_options(struct option options[MAX_OPTIONS])

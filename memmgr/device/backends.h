@@ -14,7 +14,9 @@
 
 enum { OD_BACKEND_SETTINGS = 64 }; /* bytes, for what the words of a back-end say */
 
+/* Whether the program has this device code. */
 struct od_mpi_kernel;
+typedef bool od_knows_kernel(const struct od_mpi_kernel *kernel);
 
 /* What a back-end is opened with. */
 typedef struct od_backend_request {
@@ -27,7 +29,7 @@ typedef struct od_backend_request {
     od_log_level log;
     int first;     /* the number of the back-end's first one, where it counts its own */
     size_t memory; /* bytes that the user wants of each device; 0: most of what is free */
-    bool (*knows)(const struct od_mpi_kernel *kernel); /* whether the program has this device code */
+    od_knows_kernel *knows;
 } od_backend_request;
 
 typedef struct od_backend_type {

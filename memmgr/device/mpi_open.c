@@ -15,8 +15,9 @@ static bool find(const char *name, void *function, char *error, size_t size)
 {
     void *symbol = dlsym(RTLD_DEFAULT, name);
     if (!symbol)
-        snprintf(error, size, "this process is no rank of an MPI job: mpirun starts `ompdarts run --backend=mpi PROGRAM` "
-                              "(docs/cluster.md)");
+        snprintf(error, size,
+                 "this process is no rank of an MPI job: mpirun starts `ompdarts run --backend=mpi PROGRAM` "
+                 "(docs/cluster.md)");
     memcpy(function, &symbol, sizeof symbol);
     return symbol;
 }

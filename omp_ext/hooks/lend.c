@@ -8,6 +8,7 @@
 #include "omp_ext/maps/expand.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
+#include "omp_ext/remote/numbers.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/tasks/reservation.h"
 #include "omp_ext/tasks/launch/launch.h"
@@ -158,19 +159,28 @@ static bool is_in_region(uintptr_t address, bool *shown)
     return region;
 }
 
+static void show_to_libomptarget(const void *pointee)
+{
+    bool on_device;
+    if (od_remote_is_on())
+        od_fatal("a pointer in libomptarget's memory leads to data of a region, which OMPDARTS_BACKEND=mpi does not "
+                 "support");
+    od_region_address(pointee, od_runtime_default_device(), &on_device);
+}
+
 /* Where a pointer of libomptarget's leads into a region, that stays where it is until it closes. */
 static void hold_pointees(const od_map_args *args, bool stays)
 {
     for (int32_t i = 0; i < args->count; i++) {
         int64_t type = args->types[i];
         uintptr_t slot = (uintptr_t)args->bases[i];
-        bool shown, on_device, theirs = od_foreign_device(slot, sizeof(void *)) >= 0;
+        bool shown, theirs = od_foreign_device(slot, sizeof(void *)) >= 0;
         if (!(type & (OD_MAP_PTR_AND_OBJ | OD_MAP_ATTACH)) || (type & OD_MAP_LITERAL))
             continue;
         if (stays && (type & OD_MAP_PTR_AND_OBJ))
             theirs |= !is_in_region(slot, &shown);
         if (theirs && is_in_region(od_entry_begin(args, i), &shown) && !shown)
-            od_region_address(args->begins[i], od_runtime_device_index(od_runtime_virtual_number()), &on_device);
+            show_to_libomptarget(args->begins[i]);
     }
 }
 

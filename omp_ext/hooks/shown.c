@@ -10,9 +10,7 @@
 #include "omp_ext/maps/foreign.h"
 #include "omp_ext/maps/parts/parts.h"
 #include "omp_ext/maps/reach.h"
-#include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
-#include "omp_ext/remote/remote.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/services/info.h"
 #include "omp_ext/tasks/job.h"
@@ -193,7 +191,7 @@ static int acquire_to_keep(const od_map_args *args, od_reach *reach)
 {
     size_t bytes = (size_t)args->count * sizeof *args->bases;
     void **written = memcpy(od_alloc(bytes + 1), args->bases, bytes);
-    int place = acquire_where_shown(args, reach, od_runtime_device_index(od_runtime_virtual_number()), false);
+    int place = acquire_where_shown(args, reach, od_runtime_default_device(), false);
     if (place == OD_HOST) {
         memcpy(args->bases, written, bytes);
         place = acquire_where_shown(args, reach, OD_NOWHERE, false);
@@ -439,9 +437,6 @@ int omp_target_is_present(const void *address, int device)
 
 void *od_region_address(const void *address, int k, bool *on_device)
 {
-    if (od_remote_is_on())
-        od_fatal("the program asks for the device address of data of a region, and may keep it, which "
-                 "OMPDARTS_BACKEND=mpi does not support");
     void *base = (void *)(uintptr_t)address, *begin = base;
     int64_t size = 0, type = OD_MAP_PARAM | OD_MAP_RETURN | OD_MAP_TO | OD_MAP_FROM;
     od_map_args args = {1, &base, &begin, &size, &type, NULL, NULL, type};
@@ -461,7 +456,8 @@ void *omp_get_mapped_ptr(const void *address, int device)
     if (!is_ours(address, device))
         return REAL(omp_get_mapped_ptr)(address, device);
     bool on_device;
-    void *there = od_region_address(address, od_runtime_device_index(device), &on_device);
+    int k = device == od_runtime_virtual_number() ? od_runtime_default_device() : od_runtime_device_index(device);
+    void *there = od_region_address(address, k, &on_device);
     if (!on_device)
         emit_host_address("omp_get_mapped_ptr");
     return there;

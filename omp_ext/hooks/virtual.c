@@ -7,7 +7,6 @@
 #include "omp_ext/maps/args.h"
 #include "omp_ext/maps/expand.h"
 #include "omp_ext/maps/foreign.h"
-#include "omp_ext/remote/remote.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/tasks/reservation.h"
 
@@ -155,7 +154,7 @@ void od_learn_offload(const od_map_args *args, bool suited)
     if (!od_self.learning)
         return;
     od_engine *engine = od_runtime_lock();
-    od_note_offload(suited && !od_remote_is_on() && all_in_regions(engine, args));
+    od_note_offload(suited && all_in_regions(engine, args));
     od_reservation_learn(od_self.learning, od_self.depends, od_self.ndepends, args);
     od_runtime_unlock();
 }

@@ -7,7 +7,7 @@
 #include "omp_ext/maps/device_memory.h"
 #include "omp_ext/maps/foreign.h"
 #include "omp_ext/process/memory.h"
-#include "omp_ext/remote/remote.h"
+#include "omp_ext/remote/numbers.h"
 #include "omp_ext/runtime/runtime.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  */
 #include "omp_ext/maps/device_memory.h"
 
-#include "omp_ext/remote/remote.h"
+#include "omp_ext/remote/numbers.h"
 #include "omp_ext/runtime/runtime.h"
 #include "util/container/tree.h"
 #include "util/lock.h"

@@ -136,7 +136,6 @@ static od_status start_engine(void)
         .peer = od_runtime.backend.ops->peer,
         .pins = od_runtime.backend.ops->release_host != NULL,
         .in_process = od_runtime.backend.in_process,
-        .hidden = od_remote_is_on(),
         .commits = od_runtime.backend.ops->commit && od_runtime.backend.windows && od_runtime.backend.windows->share,
         .granule = od_backend_granule(&od_runtime.backend),
         .spill = od_runtime.options.memory.spill,
@@ -266,8 +265,11 @@ static bool open_backend(void)
 {
     char message[400], text[48], memory[96];
     open_devices();
-    if (od_devices_open(&od_runtime.devices, &od_runtime.options, &od_runtime.backend, message, sizeof message))
+    if (od_devices_open(&od_runtime.devices, &od_runtime.options, od_remote_knows, &od_runtime.backend, message,
+                        sizeof message))
         od_refuse(message);
+    if (od_runtime.backend.ops->launch)
+        od_remote_begin();
     describe_memory(memory, sizeof memory);
     if (take_pools()) {
         od_log(OD_LOG_WARNING, "runtime",

@@ -4,6 +4,8 @@
 
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
+#include "omp_ext/libomp/thread.h"
+#include "omp_ext/tasks/launch/icvs.h"
 #include "util/container/hash.h"
 #include "util/memory.h"
 
@@ -16,6 +18,7 @@ typedef struct packed_call {
     uint32_t version, count;
     uint64_t trip_count, flags;
     uint32_t nteams[3], nthreads[3], dynamic_memory;
+    od_modes modes; /* of arithmetic: the launching thread's */
 } packed_call;
 
 /* Behind the call, one for each argument; behind them, aligned, what the private ones hold. */
@@ -49,10 +52,13 @@ static size_t private_bytes(int64_t type, int64_t size)
     return is_private(type) ? align_up((size_t)size) : 0;
 }
 
-/* An address on the device, a value, or nothing: what else it could be only libomptarget's tables here say. */
+/* An address on the device, a value, or memory without contents: libomptarget there needs nothing from here. */
 static bool is_plain(const od_kernel_args *args, uint32_t i)
 {
-    return (args->types[i] & OD_MAP_LITERAL) || (is_private(args->types[i]) && args->begins[i]) || !args->sizes[i];
+    const int64_t needs = OD_MAP_TO | OD_MAP_FROM | OD_MAP_PTR_AND_OBJ | OD_MAP_MEMBER_OF | OD_MAP_NON_CONTIG |
+                          OD_MAP_ATTACH;
+    int64_t type = args->types[i];
+    return (type & OD_MAP_LITERAL) || (is_private(type) && args->begins[i]) || !args->sizes[i] || !(type & needs);
 }
 
 void *od_call_pack(const od_kernel_call *call, const od_kernel_args *args, size_t *bytes)
@@ -77,6 +83,7 @@ void *od_call_pack(const od_kernel_call *call, const od_kernel_args *args, size_
                      .trip_count = args->trip_count,
                      .flags = args->flags & ~(uint64_t)OD_KERNEL_NOWAIT,
                      .dynamic_memory = args->dynamic_memory};
+    c.modes = od_thread_modes();
     memcpy(c.nteams, args->teams, sizeof c.nteams);
     memcpy(c.nthreads, args->threads, sizeof c.nthreads);
     memcpy(packed, &c, sizeof c);
@@ -130,14 +137,6 @@ static od_status unpack(const packed_call *c, const char *packed, size_t bytes, 
     return OD_OK;
 }
 
-/* Of the construct's task; the thread's own before and afterwards. */
-static int limited(int limit)
-{
-    int before = REAL(omp_get_thread_limit)();
-    REAL(__kmpc_set_thread_limit)(NULL, REAL(__kmpc_global_thread_num)(NULL), limit);
-    return before;
-}
-
 int od_call_run(const void *packed, size_t bytes, int device, void *(*kernel)(uint64_t name))
 {
     od_ident ident = {.source = ";unknown;unknown;0;0;;"};
@@ -150,10 +149,12 @@ int od_call_run(const void *packed, size_t bytes, int device, void *(*kernel)(ui
     bool fits = bytes >= align_up(sizeof c + (size_t)c.count * sizeof(packed_arg));
     int failed = !entry || !fits || unpack(&c, packed, bytes, &u);
     if (!failed) {
-        int before = c.thread_limit ? limited(c.thread_limit) : 0;
+        od_modes modes = od_thread_modes();
+        od_thread_set_modes(c.modes);
+        od_icvs icvs = od_icvs_begin(c.thread_limit);
         failed = REAL(__tgt_target_kernel)(&ident, device, c.teams, c.threads, entry, &u.args);
-        if (before)
-            limited(before);
+        od_icvs_end(&icvs);
+        od_thread_set_modes(modes);
     }
     free(u.storage);
     return failed;

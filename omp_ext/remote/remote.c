@@ -3,11 +3,9 @@
 #define _GNU_SOURCE /* process_vm_readv */
 #include "omp_ext/remote/remote.h"
 
-#include "memmgr/data/directory.h"
-#include "memmgr/data/spill.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/signals/signals.h"
 #include "omp_ext/remote/call.h"
 #include "omp_ext/runtime/runtime.h"
 #include "util/memory.h"
@@ -18,13 +16,6 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-static bool on; /* written before other threads look */
-
-bool od_remote_is_on(void)
-{
-    return on;
-}
 
 /* --- device memory --------------------------------------------------------------------- */
 
@@ -109,9 +100,21 @@ static int copy(void *to, const void *from, size_t bytes, size_t to_offset, size
     return (direct ? move : move_through_host)(to, to_device, from, from_device, bytes);
 }
 
+/* The program is shown addresses, which lead nowhere in this process. */
+static bool on_fault(const siginfo_t *info, void *context)
+{
+    static const char line[] =
+        "ompdarts: host code uses an address of another rank's device (use_device_ptr), which only kernels can\n";
+    (void)context;
+    if (od_runtime_pool_of((uintptr_t)info->si_addr) != OD_NOWHERE && write(STDERR_FILENO, line, sizeof line - 1) < 0)
+        return false; /* nothing else can be done about it */
+    return false;
+}
+
 void od_remote_begin(void)
 {
-    on = true;
+    od_remote_set_on();
+    od_signals_take(SIGSEGV, on_fault);
     local.alloc = od_real_table.omp_target_alloc;
     local.free = od_real_table.omp_target_free;
     local.memcpy = od_real_table.omp_target_memcpy;
@@ -125,7 +128,7 @@ void od_remote_end(void)
     od_mpi_end_fn *end;
     void *symbol = dlsym(RTLD_DEFAULT, "ompdarts_mpi_v1_end");
     memcpy(&end, &symbol, sizeof end);
-    if (on && end)
+    if (od_remote_is_on() && end)
         end();
 }
 
@@ -180,38 +183,19 @@ static bool is_address_here(uintptr_t value)
     return value >= least && value < most && process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1;
 }
 
-/* Where the program is shown data of regions, which may be elsewhere when the kernel runs. */
-static bool is_spilled(uintptr_t address)
-{
-    od_region *before, *next;
-    bool found = false;
-    od_engine *engine = od_runtime_lock();
-    const od_directory *all = od_engine_directory(engine);
-    od_directory_near_regions(all, 0, &before, &next);
-    for (; next && !found; od_directory_near_regions(all, next->base, &before, &next))
-        found = next->spill && address - (uintptr_t)od_spill_address(next->spill, next->base) < next->size;
-    od_runtime_unlock();
-    return found;
-}
-
 static bool gets_address_here(const od_map_args *args)
 {
-    bool gets = false;
-    for (int32_t i = 0; (args->any & OD_MAP_LITERAL) && i < args->count; i++) {
-        if (!(args->types[i] & OD_MAP_LITERAL) || !is_address_here((uintptr_t)args->bases[i]))
-            continue;
-        if (is_spilled((uintptr_t)args->bases[i]))
-            od_fatal("a kernel gets the address of data of a region (use_device_ptr), which OMPDARTS_BACKEND=mpi does "
-                     "not support");
-        gets = true;
-    }
-    return gets;
+    for (int32_t i = 0; (args->any & OD_MAP_LITERAL) && i < args->count; i++)
+        if ((args->types[i] & OD_MAP_LITERAL) && is_address_here((uintptr_t)args->bases[i]))
+            return true;
+    return false;
 }
 
 bool od_remote_must_stay(const od_kernel_call *call)
 {
     od_mpi_kernel kernel;
-    return on && (!od_call_kernel(call->kernel, &kernel) || !is_known(kernel.name) || gets_address_here(&call->map));
+    return od_remote_is_on() &&
+           (!od_call_kernel(call->kernel, &kernel) || !is_known(kernel.name) || gets_address_here(&call->map));
 }
 
 int od_remote_launch(const od_kernel_call *call, unsigned k, const od_kernel_args *args, void **handle)
@@ -222,6 +206,9 @@ int od_remote_launch(const od_kernel_call *call, unsigned k, const od_kernel_arg
     void *packed = od_call_pack(call, args, &bytes);
     od_status status = packed ? backend->ops->launch(backend->state, k, packed, bytes, &ticket) : OD_EINVAL;
     free(packed);
+    if (!packed)
+        od_log(OD_LOG_INFO, "omp", "region %p does not run on another rank: an argument is libomptarget's to map",
+               call->kernel);
     if (!status && handle)
         *handle = ticket;
     if (status || handle)

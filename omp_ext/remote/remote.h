@@ -2,26 +2,19 @@
 /*
  * Devices of other ranks (OMPDARTS_BACKEND=mpi): kernels of theirs are started by the back-end, not by libomptarget.
  *
- * OpenMP's numbers of such devices are made up: libomptarget does not know them. For what the rest of omp_ext lets it
- * do with its own devices' memory they are as good as others, see od_remote_begin(). Constructs that only libomptarget can
- * carry out use its device of the virtual device's number, here, and are lent the data. Addresses on other ranks mean
- * nothing to the program: it is shown addresses of host memory instead.
+ * OpenMP's numbers of such devices are made up (numbers.h). For what the rest of omp_ext lets libomptarget do with its
+ * own devices' memory they are as good as others, see od_remote_begin(). Constructs that only libomptarget can carry
+ * out use its device of the virtual device's number, here, and are lent the data. The program is shown addresses on
+ * other ranks, which it can give to kernels; host code that uses one ends with a message.
  */
 #ifndef OD_OMP_EXT_REMOTE_H
 #define OD_OMP_EXT_REMOTE_H
 
 #include "memmgr/device/backend.h"
+#include "omp_ext/remote/numbers.h"
 #include "omp_ext/runtime/work.h"
 
 #include <stdbool.h>
-
-enum { OD_REMOTE_FIRST = 1 << 20 }; /* OpenMP's number of the first one */
-
-bool od_remote_is_on(void);
-static inline bool od_remote_is(int64_t device)
-{
-    return device >= OD_REMOTE_FIRST;
-}
 
 /* The back-end has been opened, and its devices are remote: libomptarget's functions for device memory, as
  * omp_ext/libomp/real.h has them, serve these devices, too. */

@@ -6,7 +6,7 @@
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
-#include "omp_ext/remote/remote.h"
+#include "omp_ext/remote/numbers.h"
 #include "util/memory.h"
 
 #include <dlfcn.h>
@@ -99,15 +99,8 @@ unsigned od_devices_remote(const od_options *options)
 
 /* --- the back-end ----------------------------------------------------------------- */
 
-static void begin_remote(od_devices *devices, const od_backend *backend)
-{
-    for (unsigned k = 0; k < devices->count; k++)
-        backend->ops->name_of(backend->state, k, devices->name[k], sizeof devices->name[k]);
-    od_remote_begin();
-}
-
-od_status od_devices_open(od_devices *devices, const od_options *options, od_backend *backend, char *error,
-                          size_t size)
+od_status od_devices_open(od_devices *devices, const od_options *options, od_knows_kernel *knows, od_backend *backend,
+                          char *error, size_t size)
 {
     od_omptarget_api api = {.target_alloc = REAL(omp_target_alloc),
                             .target_free = REAL(omp_target_free),
@@ -119,13 +112,13 @@ od_status od_devices_open(od_devices *devices, const od_options *options, od_bac
         .device_numbers = devices->number,
         .first = OD_REMOTE_FIRST,
         .memory = options->memory.limit,
-        .knows = od_remote_knows,
+        .knows = knows,
         .api = &api,
         .trusted = options->coherence == OD_COHERENCE_DEPEND,
         .log = options->log};
     od_status status = od_backend_open(backend, &options->memory.backend, &request, error, size);
-    if (!status && backend->ops->launch)
-        begin_remote(devices, backend);
+    for (unsigned k = 0; !status && backend->ops->name_of && k < devices->count; k++)
+        backend->ops->name_of(backend->state, k, devices->name[k], sizeof devices->name[k]);
     return status;
 }
 

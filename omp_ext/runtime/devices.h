@@ -8,7 +8,7 @@
 #ifndef OD_OMP_EXT_DEVICES_H
 #define OD_OMP_EXT_DEVICES_H
 
-#include "memmgr/device/backend.h"
+#include "memmgr/device/backends.h"
 #include "omp_ext/options.h"
 
 enum { OD_DEVICE_NAME = 32 };
@@ -35,8 +35,8 @@ unsigned od_devices_remote(const od_options *options);
 
 
 /* Opens the back-end that the options ask for; `devices` must outlive it. OD_EINVAL: not possible, `error` says why. */
-od_status od_devices_open(od_devices *devices, const od_options *options, od_backend *backend, char *error,
-                          size_t error_size);
+od_status od_devices_open(od_devices *devices, const od_options *options, od_knows_kernel *knows, od_backend *backend,
+                          char *error, size_t error_size);
 
 /* Bytes per device when the user sets no limit: most of what is free. */
 size_t od_devices_memory(const od_devices *devices, const od_backend *backend);

@@ -3,6 +3,7 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/real.h"
+#include "omp_ext/remote/numbers.h"
 #include "util/log.h"
 
 od_backend *od_runtime_backend(void)
@@ -37,6 +38,11 @@ int od_runtime_kernel_threads(void)
 int od_runtime_virtual_number(void)
 {
     return od_runtime.virtual_number;
+}
+
+int od_runtime_default_device(void)
+{
+    return od_remote_is_on() ? 0 : od_runtime_device_index(od_runtime.virtual_number);
 }
 
 static _Atomic uint64_t habits;

@@ -119,6 +119,8 @@ int od_runtime_device_number(unsigned k); /* OpenMP's number of our device k */
 int od_runtime_device_index(int n);
 /* OpenMP's number of the virtual device: the default device's, as long as the program sets no other. */
 int od_runtime_virtual_number(void);
+/* Our device of that number, or the first one where it is libomptarget's alone; or OD_NOWHERE. */
+int od_runtime_default_device(void);
 /* A construct has named the default device, and is scheduled like all others (OMPDARTS_DEVICE_CLAUSE=auto). */
 void od_runtime_note_habit(void);
 /* How many threads a region gets that begins on a worker, in a kernel on a host device or in a host version. */

@@ -277,7 +277,7 @@ static void call_host_version(od_job *job)
     od_self = (od_thread){.mode = OD_HOST_VERSION, .job = job, .place = OD_HOST, .kernels = 1};
     job->entry(REAL(__kmpc_global_thread_num)(NULL), job->kmp_task);
     od_self = saved;
-    od_launch_end_code(&icvs);
+    od_icvs_end(&icvs);
 }
 
 /* The last end of a kernel on each device: those that are queued behind it begin then. */

@@ -76,7 +76,7 @@ static void place(od_engine *e, od_task *t)
         od_engine_defer(e, t);
     else if (waits_for_cpu(e, t))
         give_to_policy(e, t);
-    else if (od_rights_are_apart(t) || (t->shows && e->config.hidden) || od_no_device_is_left(e) || (nested && od_device_is_lost(e, t->outer->place)))
+    else if (od_rights_are_apart(t) || od_no_device_is_left(e) || (nested && od_device_is_lost(e, t->outer->place)))
         od_host_wait(e, t);
     else if (nested)
         od_buffer_put(e, t, (unsigned)t->outer->place, true);

@@ -136,7 +136,6 @@ typedef struct od_engine_config {
     bool peer;         /* device-to-device copies are possible */
     bool pins;         /* the driver keeps state about host memory between transfers; it is notified when that ends */
     bool commits;      /* memory of pools has to be there first (od_driver_ops.occupy) */
-    bool hidden;       /* the program cannot use addresses on the devices: whoever is shown some gets the host's */
     bool in_process;   /* the devices' memory is the process's own: kernels reach what is in host memory, too */
     bool ranked;       /* tasks have priorities of their own: no bottom levels are kept */
     size_t early;      /* results of so many bytes go home while the program waits (od_engine_await); 0: none do */

@@ -72,7 +72,7 @@ refused "unknown command 'rnu', did you mean 'run'?" rnu
 refused "unknown command '$show', did you mean \`ompdarts run $show\`?" "$show"
 expect 0 version
 refused "unknown option '--verbose'; there are: --help --version" --verbose
-refused "unknown command 'x'; there are: run env info history bench sim report map trace" x
+refused "unknown command 'x'; there are: run serve env info history bench sim report map trace" x
 expect 0 help run
 has "Usage: ompdarts run [OPTIONS] [--] PROGRAM [ARGUMENTS]"
 COLUMNS=70 expect 0 help run

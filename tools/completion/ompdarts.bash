@@ -52,7 +52,7 @@ _ompdarts()
     local command=$1 subcommand=${COMP_WORDS[1]} current=${COMP_WORDS[COMP_CWORD]} option="" i words
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "run env info history bench sim batch analyze report map trace --help --version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "run serve env info history bench sim batch analyze report map trace --help --version" -- "$current")
         return
     fi
     # "--option=val" comes as three words.

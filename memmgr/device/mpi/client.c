@@ -33,8 +33,7 @@ struct od_ticket {
     bool failed;
     uint64_t result;
     void *into; /* where the answer's bytes belong, or NULL */
-    unsigned waits; /* for an answer, for the end of a move: the answer to a PUT may come before the move is known to have
-                     * ended */
+    unsigned waits; /* for an answer, and the end of a move: which one is known first is open */
     od_move move;
 };
 
@@ -82,8 +81,9 @@ unsigned ompdarts_mpi_v1_count(char *why, size_t size)
     const client *c = &rank0;
     unsigned count = 0;
     if (!c->self)
-        snprintf(why, size, "this process is no rank that runs a program: mpirun starts `ompdarts run --backend=mpi "
-                            "PROGRAM` as rank 0");
+        snprintf(why, size,
+                 "this process is no rank that runs a program: mpirun starts `ompdarts run --backend=mpi PROGRAM` as "
+                 "rank 0");
     for (int rank = 1; c->self && rank < c->self->ranks; rank++)
         count += c->self->hello[rank].ndevices;
     return count;
@@ -184,8 +184,10 @@ static od_status mpi_memory(void *state, unsigned k, size_t *free_bytes, size_t 
 /* On the post's thread. */
 static void moved(od_move *move)
 {
+    od_ticket *ticket = move->arg;
     pthread_mutex_lock(&rank0.lock);
-    end_wait(&rank0, move->arg);
+    ticket->failed |= move->failed;
+    end_wait(&rank0, ticket);
     pthread_mutex_unlock(&rank0.lock);
 }
 
@@ -355,8 +357,8 @@ static od_status check_kernels(const client *c, const od_mpi_config *config, cha
         for (uint32_t i = 0; i < c->self->hello[rank].nkernels; i++)
             if (!config->knows(&c->self->kernels[rank][i])) {
                 snprintf(error, size,
-                         "rank %d (%s) serves another program, or another build of it: its device code has kernels that "
-                         "this one has not",
+                         "rank %d (%s) serves another program, or another build of it: its device code has kernels "
+                         "that this one has not",
                          rank, c->self->hello[rank].machine);
                 return OD_EINVAL;
             }
@@ -425,16 +427,20 @@ static void receive(void *arg, int rank, const od_mpi_message *message, const ch
 
 static void lose(client *c, int rank)
 {
+    const od_mpi_message message = {.kind = OD_MPI_LOST, .peer = rank};
     od_log(OD_LOG_WARNING, "mpi", "rank %d (%s) has not been heard of for %.3g s: it is lost", rank,
            c->self->hello[rank].machine, (double)c->silence_ns * 1e-9);
-    if (!od_post_drop(c->post, rank))
-        od_mpi_give_up("was lost in the middle of a copy to rank 0", rank);
     pthread_mutex_lock(&c->lock);
     c->lost[rank] = c->any_lost = true;
-    od_list_each(node, &c->open) {
+    pthread_mutex_unlock(&c->lock);
+    if (!od_post_drop(c->post, rank))
+        od_mpi_give_up("was lost in the middle of a copy to rank 0", rank);
+    for (int other = 1; other < c->self->ranks; other++)
+        if (!c->lost[other])
+            od_post_send(c->post, other, &message, NULL);
+    pthread_mutex_lock(&c->lock);
+    od_list_each(node, &c->open) { /* of copies from there the other rank says what has become */
         od_ticket *ticket = od_container_of(node, od_ticket, node);
-        if (ticket->source == rank && ticket->rank != rank)
-            od_mpi_give_up("was lost in the middle of a copy to another rank", rank);
         if (ticket->rank == rank)
             end_ticket(c, ticket, FAILED);
     }
@@ -447,7 +453,7 @@ static bool tick(void *arg, uint64_t now_ns)
     uint64_t silence_ns = __atomic_load_n(&c->silence_ns, __ATOMIC_ACQUIRE);
     bool ends = atomic_load(&c->ending);
     for (int rank = 1; rank < c->self->ranks; rank++) {
-        od_mpi_message message = {.kind = ends ? OD_MPI_END : OD_MPI_BEAT};
+        od_mpi_message message = {.kind = ends ? OD_MPI_END : OD_MPI_BEAT, .failed = c->any_lost};
         if (c->lost[rank])
             continue;
         uint64_t heard_ns = od_post_heard_ns(c->post, rank);

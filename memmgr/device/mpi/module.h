@@ -38,7 +38,7 @@ typedef struct od_mpi_offer {
 
 typedef struct od_mpi_config {
     unsigned interface_version; /* OD_BACKEND_INTERFACE */
-    const int *devices; /* which of the offered ones, counted through all ranks from `first` on; outlives the back-end */
+    const int *devices; /* which of those offered, counted through all ranks from `first` on; outlives the back-end */
     int first;
     size_t memory;      /* bytes that each is to give; 0: whatever it has */
     double silence_s;   /* a rank that has not been heard of for so long is lost */

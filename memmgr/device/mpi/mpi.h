@@ -19,8 +19,8 @@ od_status od_client_start(const od_rank *self);
 /* Tells all ranks that serve to end. False: one is lost, so that MPI cannot be ended. */
 bool od_client_end(void);
 
-/* Any other rank, until rank 0 ends. Returns the process's exit status. */
-int od_serve(const od_rank *self, const od_mpi_offer *offer);
+/* Any other rank, until rank 0 ends. False: a rank is lost, so that MPI cannot be ended. */
+bool od_serve(const od_rank *self, const od_mpi_offer *offer);
 
 /* Ends the process and the job: MPI itself cannot go on. */
 _Noreturn void od_mpi_give_up(const char *why, int rank);

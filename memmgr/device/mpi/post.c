@@ -14,12 +14,14 @@
 #include <string.h>
 
 enum {
-    SPIN_NS = 30000,            /* after something has happened, the next may be near */
+    SPIN_NS = 100000,           /* after something has happened, the next may be near */
     BUSY_NS = 50 * 1000 * 1000, /* for so long the post naps but shortly */
     SHORT_NAP_NS = 20000,
     LONG_NAP_NS = 500000,
     TICK_NS = 10 * 1000 * 1000,
 };
+
+#define PATIENCE_NS (2 * OD_NS_PER_S) /* with what is still to be sent at the end */
 
 typedef struct letter {
     od_node node;
@@ -76,6 +78,7 @@ void od_post_send(od_post *post, int rank, const od_mpi_message *message, const 
 
 void od_post_move(od_post *post, od_move *move)
 {
+    move->failed = false;
     move->begun = move->ended = 0;
     for (int i = 0; i < OD_MOVE_PIECES; i++)
         move->request[i] = MPI_REQUEST_NULL;
@@ -243,13 +246,14 @@ static bool step(od_post *post)
 
 void od_post_run(od_post *post)
 {
-    uint64_t now = od_clock_ns(), last_ns = now, tick_ns = now;
+    uint64_t now = od_clock_ns(), last_ns = now, tick_ns = now, end_ns = now;
     bool works = true;
     od_thread_nap_short();
     await_message(post);
-    while (works || post->letters.count || post->new_letters.count) {
+    while (works || ((post->letters.count || post->new_letters.count) && now < end_ns)) {
         bool any = step(post);
         now = od_clock_ns();
+        end_ns = works ? now + PATIENCE_NS : end_ns;
         last_ns = any ? now : last_ns;
         if (works && now >= tick_ns) {
             works = post->ops->tick(post->arg, now);
@@ -290,6 +294,8 @@ bool od_post_drop(od_post *post, int rank)
         od_list_remove(&post->moves, node);
         for (int i = 0; i < OD_MOVE_PIECES; i++)
             clean &= m->sends || cancel(&m->request[i]);
+        m->failed = true;
+        m->done(m);
     }
     return clean;
 }

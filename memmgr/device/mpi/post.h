@@ -27,6 +27,7 @@ struct od_move {
     char *at;
     size_t bytes;
     void (*done)(od_move *move);
+    bool failed; /* set before that: the other rank is lost */
     void *arg;
     /* The post's: */
     size_t begun, ended; /* bytes */
@@ -56,7 +57,7 @@ void od_post_move(od_post *post, od_move *move);
 /* A tag that no other move of the rank has for a long time. */
 int od_post_tag(od_post *post);
 
-/* On the post's thread: the rank is not heard of any more. Its messages and moves are dropped, without done(). False:
+/* On the post's thread: the rank is lost. Messages and moves to and from it are dropped; these have failed. False:
  * bytes may still arrive in the memory of one of them. */
 bool od_post_drop(od_post *post, int rank);
 /* The time at which a rank was heard of last, or to which it was last sent something. */

@@ -14,7 +14,8 @@
  *   LAUNCH  a kernel: behind the message is what od_mpi_offer.launch() takes
  *   DONE    the answer to the question with this ticket
  *   BEAT    the rank is there
- *   END     no more questions
+ *   LOST    rank `peer` is lost: nothing comes from it any more
+ *   END     no more questions; `failed`: a rank is lost, and MPI cannot be ended
  */
 #ifndef OD_MEMMGR_DEVICE_MPI_PROTOCOL_H
 #define OD_MEMMGR_DEVICE_MPI_PROTOCOL_H
@@ -34,6 +35,7 @@ typedef enum od_mpi_kind {
     OD_MPI_LAUNCH,
     OD_MPI_DONE,
     OD_MPI_BEAT,
+    OD_MPI_LOST,
     OD_MPI_END,
 } od_mpi_kind;
 
@@ -41,7 +43,7 @@ enum {
     OD_MPI_TAG_MESSAGE = 1,
     OD_MPI_TAG_HELLO,
     OD_MPI_TAG_PIECES,         /* and all above */
-    OD_MPI_LONGEST = 64 << 10, /* bytes of a message */
+    OD_MPI_LONGEST = 1 << 20,  /* bytes of a message: private arguments may be large */
     OD_MPI_FEW = 16 << 10,     /* bytes of a copy that go with a message */
     OD_MPI_PIECE = 512 << 10,  /* bytes */
 };

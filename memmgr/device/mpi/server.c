@@ -54,7 +54,8 @@ struct server {
     const od_mpi_offer *offer;
     od_post *post;
     device *devices;
-    bool ends;
+    bool *lost; /* of each rank */
+    bool ends, failed; /* failed: without MPI_Finalize(), which a rank that is lost would not reach */
 };
 
 static void answer(server *s, uint64_t ticket, bool failed, uint64_t address)
@@ -131,7 +132,7 @@ static void moved(od_move *move)
 {
     incoming *in = move->arg;
     if (in->ticket)
-        answer(in->server, in->ticket, false, 0);
+        answer(in->server, in->ticket, move->failed, 0);
     free(in);
 }
 
@@ -185,8 +186,18 @@ static void copy(server *s, const od_mpi_message *m, const char *behind)
         start_move(s, m, true, m->peer, 0);
         break;
     default:
-        start_move(s, m, false, m->peer, m->ticket);
+        if (s->lost[m->peer])
+            answer(s, m->ticket, true, 0);
+        else
+            start_move(s, m, false, m->peer, m->ticket);
     }
+}
+
+static void lose(server *s, int rank)
+{
+    s->lost[rank] = true;
+    if (!od_post_drop(s->post, rank))
+        od_mpi_give_up("was lost in the middle of a copy to another rank", rank);
 }
 
 /* --- kernels ------------------------------------------------------------------------------ */
@@ -230,7 +241,7 @@ static void *run_kernels(void *arg)
 static void receive(void *arg, int rank, const od_mpi_message *m, const char *behind)
 {
     server *s = arg;
-    bool known = rank == 0 && (m->device < s->offer->ndevices || m->kind == OD_MPI_BEAT || m->kind == OD_MPI_END);
+    bool known = rank == 0 && m->device < s->offer->ndevices && m->peer >= 0;
     switch (known ? (od_mpi_kind)m->kind : OD_MPI_HELLO) {
     case OD_MPI_ALLOC:
         alloc(s, m);
@@ -249,8 +260,12 @@ static void receive(void *arg, int rank, const od_mpi_message *m, const char *be
         break;
     case OD_MPI_BEAT:
         break;
+    case OD_MPI_LOST:
+        lose(s, m->peer);
+        break;
     case OD_MPI_END:
         s->ends = true;
+        s->failed = m->failed;
         break;
     default:
         od_mpi_give_up("was asked for what it does not know", s->self->rank);
@@ -280,18 +295,19 @@ static bool start_device(server *s, unsigned k)
     return !od_thread_start_for_program(&d->thread, name, run_kernels, d);
 }
 
-int od_serve(const od_rank *self, const od_mpi_offer *offer)
+bool od_serve(const od_rank *self, const od_mpi_offer *offer)
 {
     static const od_post_ops ops = {.receive = receive, .tick = tick};
     server s = {.self = self, .offer = offer};
     s.post = od_post_create(self->comm, &ops, &s);
     s.devices = od_calloc(offer->ndevices, sizeof *s.devices);
-    bool ready = s.post && s.devices;
+    s.lost = od_calloc((size_t)self->ranks, sizeof *s.lost);
+    bool ready = s.post && s.devices && s.lost;
     for (unsigned k = 0; ready && k < offer->ndevices; k++)
         ready = start_device(&s, k);
     if (!ready)
         od_mpi_give_up("is out of memory or threads", self->rank);
     od_post_run(s.post);
     od_mpi_say_counts(self->rank, s.post);
-    return 0;
+    return !s.failed;
 }

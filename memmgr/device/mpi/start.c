@@ -33,14 +33,45 @@ static atomic_bool ended;
 static atomic_bool joined; /* all ranks have come */
 static bool is_finalized;  /* by the program, as far as that can see */
 
+/* MPI's own, or that of a tool that counts or traces. */
+static void *next(const char *name)
+{
+    void *symbol = dlsym(RTLD_NEXT, name);
+    if (!symbol) {
+        fprintf(stderr, "ompdarts: mpi: there is no %s\n", name);
+        abort();
+    }
+    return symbol;
+}
+
+#define NEXT(function) ((__typeof__(&function))next(#function))
+
 /* --- what goes wrong ------------------------------------------------------------------- */
 
-void od_mpi_give_up(const char *why, int rank)
+/* A rank that is missing keeps MPI_Init() waiting for ever, and one that is lost MPI_Finalize(). */
+static void *watch(void *arg)
 {
-    fprintf(stderr, "ompdarts: mpi: rank %d %s: the job ends\n", rank, why);
-    fflush(NULL);
-    PMPI_Abort(self.comm ? self.comm : MPI_COMM_WORLD, 1);
+    enum { SAY_S = 20, INIT_S = 300, FINALIZE_S = 30 };
+    const atomic_bool *done = arg;
+    const unsigned limit = done == &joined ? INIT_S : FINALIZE_S;
+    for (unsigned s = 0; s < limit && !atomic_load(done); s++) {
+        if (s == SAY_S && done == &joined)
+            fprintf(stderr, "ompdarts: mpi: still waiting for other ranks: one must run `ompdarts run --backend=mpi "
+                            "PROGRAM`, all others `ompdarts serve PROGRAM`\n");
+        sleep(1);
+    }
+    if (atomic_load(done))
+        return NULL;
+    fprintf(stderr, "ompdarts: mpi: other ranks do not respond: the job ends\n");
     _exit(1);
+}
+
+static void end_mpi(void)
+{
+    static atomic_bool finalized;
+    od_thread_start(NULL, "od-waits", watch, &finalized);
+    NEXT(MPI_Finalize)();
+    atomic_store(&finalized, true);
 }
 
 /* All ranks find the same; one of them says so. */
@@ -49,43 +80,25 @@ static _Noreturn void refuse(const char *why, bool says)
     if (says)
         fprintf(stderr, "ompdarts: %s\n", why);
     fflush(NULL);
-    PMPI_Finalize();
+    end_mpi();
     _exit(EXIT_REFUSED);
-}
-
-void od_mpi_say_counts(int rank, const od_post *post)
-{
-    od_post_counts n = od_post_counted(post);
-    od_log(OD_LOG_INFO, "mpi", "rank %d has sent %llu bytes, %llu of them data, in %llu messages and %llu pieces", rank,
-           (unsigned long long)n.bytes, (unsigned long long)n.data_bytes, (unsigned long long)n.messages,
-           (unsigned long long)n.pieces);
 }
 
 /* --- the ranks come together -------------------------------------------------------------- */
 
-/* A rank that is missing keeps MPI_Init() waiting for ever. */
-static void *say_who_is_awaited(void *arg)
-{
-    (void)arg;
-    sleep(20);
-    if (!atomic_load(&joined))
-        fprintf(stderr, "ompdarts: mpi: still waiting for other ranks: one must run `ompdarts run --backend=mpi PROGRAM`, "
-                        "all others `ompdarts serve PROGRAM`\n");
-    return NULL;
-}
-
 static void init_mpi(void)
 {
     int initialised;
-    od_thread_start(NULL, "od-waits", say_who_is_awaited, NULL);
-    PMPI_Initialized(&initialised);
+    od_thread_start(NULL, "od-waits", watch, &joined);
+    MPI_Initialized(&initialised);
+    setenv("OMPI_MCA_opal_signal", "", 0); /* the program's signals are its own */
     if (initialised)
-        PMPI_Query_thread(&thread_level);
+        MPI_Query_thread(&thread_level);
     else
-        PMPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &thread_level);
-    PMPI_Comm_dup(MPI_COMM_WORLD, &self.comm);
-    PMPI_Comm_rank(self.comm, &self.rank);
-    PMPI_Comm_size(self.comm, &self.ranks);
+        NEXT(MPI_Init_thread)(NULL, NULL, MPI_THREAD_MULTIPLE, &thread_level);
+    MPI_Comm_dup(MPI_COMM_WORLD, &self.comm);
+    MPI_Comm_rank(self.comm, &self.rank);
+    MPI_Comm_size(self.comm, &self.ranks);
 }
 
 static void check_roles(const od_mpi_role *roles)
@@ -118,9 +131,9 @@ static void check_roles(const od_mpi_role *roles)
 static void count_ranks_here(void)
 {
     MPI_Comm here;
-    PMPI_Comm_split_type(self.comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
-    PMPI_Comm_size(here, &self.here);
-    PMPI_Comm_free(&here);
+    MPI_Comm_split_type(self.comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+    MPI_Comm_size(here, &self.here);
+    MPI_Comm_free(&here);
 }
 
 static void come_together(void)
@@ -130,8 +143,7 @@ static void come_together(void)
     od_mpi_role *roles = od_calloc((size_t)self.ranks, sizeof *roles);
     if (!roles)
         od_mpi_give_up("is out of memory", self.rank);
-    PMPI_Allgather(&own, sizeof own, MPI_BYTE, roles, sizeof own, MPI_BYTE, self.comm);
-    atomic_store(&joined, true);
+    MPI_Allgather(&own, sizeof own, MPI_BYTE, roles, sizeof own, MPI_BYTE, self.comm);
     check_roles(roles);
     free(roles);
     count_ranks_here();
@@ -142,11 +154,11 @@ static void come_together(void)
 static void receive_offer(int rank)
 {
     od_mpi_hello *hello = &self.hello[rank];
-    PMPI_Recv(hello, sizeof *hello, MPI_BYTE, rank, OD_MPI_TAG_HELLO, self.comm, MPI_STATUS_IGNORE);
+    MPI_Recv(hello, sizeof *hello, MPI_BYTE, rank, OD_MPI_TAG_HELLO, self.comm, MPI_STATUS_IGNORE);
     self.kernels[rank] = od_malloc((hello->nkernels + 1) * sizeof **self.kernels);
     if (!self.kernels[rank])
         od_mpi_give_up("is out of memory", 0);
-    PMPI_Recv(self.kernels[rank], (int)(hello->nkernels * sizeof **self.kernels), MPI_BYTE, rank, OD_MPI_TAG_HELLO,
+    MPI_Recv(self.kernels[rank], (int)(hello->nkernels * sizeof **self.kernels), MPI_BYTE, rank, OD_MPI_TAG_HELLO,
               self.comm, MPI_STATUS_IGNORE);
 }
 
@@ -158,6 +170,7 @@ static void start_to_run(void)
         od_mpi_give_up("is out of memory", 0);
     for (int rank = 1; rank < self.ranks; rank++)
         receive_offer(rank);
+    atomic_store(&joined, true);
     if (od_client_start(&self))
         od_mpi_give_up("is out of memory or threads", 0);
 }
@@ -167,7 +180,7 @@ void ompdarts_mpi_v1_end(void)
     if (!runs || getpid() != process || atomic_exchange(&ended, true))
         return;
     if (od_client_end())
-        PMPI_Finalize();
+        end_mpi();
 }
 
 /* A program that has offloaded nothing. */
@@ -194,12 +207,13 @@ static int serve(void)
     offer.memory /= offer.shared ? (size_t)self.here : 1;
     od_mpi_hello hello = {.memory = offer.memory, .ndevices = offer.ndevices, .nkernels = offer.nkernels};
     gethostname(hello.machine, sizeof hello.machine - 1);
-    PMPI_Send(&hello, sizeof hello, MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);
-    PMPI_Send(offer.kernels, (int)(offer.nkernels * sizeof *offer.kernels), MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);
-    int status = od_serve(&self, &offer);
-    PMPI_Finalize();
+    MPI_Send(&hello, sizeof hello, MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);
+    MPI_Send(offer.kernels, (int)(offer.nkernels * sizeof *offer.kernels), MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);
+    atomic_store(&joined, true);
+    if (od_serve(&self, &offer))
+        end_mpi();
     fflush(NULL);
-    _exit(status);
+    _exit(0);
 }
 
 /* --- before main() ----------------------------------------------------------------------------- */
@@ -229,11 +243,8 @@ __attribute__((visibility("default"))) int __libc_start_main(main_fn *main, int 
 int __libc_start_main(main_fn *main, int argc, char **argv, void (*init)(void), void (*fini)(void),
                       void (*loader_fini)(void), void *stack_end)
 {
-    int (*next)(main_fn *, int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
-    void *symbol = dlsym(RTLD_NEXT, "__libc_start_main");
-    memcpy(&next, &symbol, sizeof next);
     program = main;
-    return next(begin, argc, argv, init, fini, loader_fini, stack_end);
+    return NEXT(__libc_start_main)(begin, argc, argv, init, fini, loader_fini, stack_end);
 }
 
 /* --- MPI, as the program sees it ------------------------------------------------------------------ */
@@ -245,13 +256,13 @@ static bool is_rank(void)
 
 int MPI_Init(int *argc, char ***argv)
 {
-    return is_rank() ? MPI_SUCCESS : PMPI_Init(argc, argv);
+    return is_rank() ? MPI_SUCCESS : NEXT(MPI_Init)(argc, argv);
 }
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     if (!is_rank())
-        return PMPI_Init_thread(argc, argv, required, provided);
+        return NEXT(MPI_Init_thread)(argc, argv, required, provided);
     *provided = thread_level;
     return MPI_SUCCESS;
 }
@@ -259,7 +270,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 int MPI_Finalize(void)
 {
     if (!is_rank())
-        return PMPI_Finalize();
+        return NEXT(MPI_Finalize)();
     is_finalized = true;
     return MPI_SUCCESS;
 }
@@ -267,7 +278,7 @@ int MPI_Finalize(void)
 int MPI_Finalized(int *flag)
 {
     if (!is_rank())
-        return PMPI_Finalized(flag);
+        return NEXT(MPI_Finalized)(flag);
     *flag = is_finalized;
     return MPI_SUCCESS;
 }

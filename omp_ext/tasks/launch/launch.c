@@ -214,16 +214,6 @@ static void rewrite(od_kernel_args *args, const int32_t *access_of, const od_acc
     }
 }
 
-static od_icvs read_icvs(void)
-{
-    od_icvs now = {.threads = REAL(omp_get_max_threads)(),
-                   .thread_limit = REAL(omp_get_thread_limit)(),
-                   .dynamic = REAL(omp_get_dynamic)(),
-                   .active_levels = REAL(omp_get_max_active_levels)()};
-    REAL(omp_get_schedule)(&now.schedule, &now.chunk);
-    return now;
-}
-
 static _Thread_local bool prepared; /* a worker: libomp knows its share */
 
 /* As a root thread libomp binds it with OMP_PROC_BIND, when it first asks for its variables. */
@@ -233,15 +223,10 @@ static void prepare_worker(void)
         return;
     prepared = true;
     REAL(omp_set_num_threads)(od_runtime_kernel_threads());
-    read_icvs();
+    od_icvs_read();
     od_thread_go_anywhere();
     if (od_workers_place() == OD_HOST)
         od_cpu_bind();
-}
-
-static void limit_threads(int limit)
-{
-    REAL(__kmpc_set_thread_limit)(NULL, REAL(__kmpc_global_thread_num)(NULL), limit);
 }
 
 od_icvs od_launch_begin_code(int thread_limit)
@@ -249,27 +234,7 @@ od_icvs od_launch_begin_code(int thread_limit)
     if (!od_workers_have_me())
         return (od_icvs){0};
     prepare_worker();
-    od_icvs before = read_icvs();
-    if (thread_limit)
-        limit_threads(thread_limit);
-    return before;
-}
-
-void od_launch_end_code(const od_icvs *before)
-{
-    if (!before->threads)
-        return;
-    od_icvs now = read_icvs();
-    if (now.threads != before->threads)
-        REAL(omp_set_num_threads)(before->threads);
-    if (now.thread_limit != before->thread_limit)
-        limit_threads(before->thread_limit);
-    if (now.dynamic != before->dynamic)
-        REAL(omp_set_dynamic)(before->dynamic);
-    if (now.active_levels != before->active_levels)
-        REAL(omp_set_max_active_levels)(before->active_levels);
-    if (now.schedule != before->schedule || now.chunk != before->chunk)
-        REAL(omp_set_schedule)(before->schedule, before->chunk);
+    return od_icvs_begin(thread_limit);
 }
 
 static void make_room(unsigned k, int64_t device, const od_kernel_args *args)
@@ -309,7 +274,7 @@ int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_ar
     od_self.slice = around;
     od_slice_leave(call->slice);
     od_serial_end_task(own);
-    od_launch_end_code(&icvs);
+    od_icvs_end(&icvs);
     if (k != OD_NOWHERE)
         od_queue_leave_device((unsigned)k);
     if (handle)

@@ -6,6 +6,7 @@
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/maps/uses/uses.h"
+#include "omp_ext/tasks/launch/icvs.h"
 
 /* Copies a call with everything that its arrays point to; takes its structs. */
 od_status od_launch_copy(od_launch *launch, const od_kernel_call *call);
@@ -38,15 +39,10 @@ void od_launch_merge(char *to, int device, const char *before, const char *after
 /* The next bytes that differ, as offsets; empty, at the end: there are none. */
 od_span od_launch_next_change(const char *before, const char *after, od_span range);
 
-/* Internal control variables of a task that a kernel on a host device may set. */
-typedef struct od_icvs {
-    int threads, thread_limit, dynamic, active_levels, schedule, chunk; /* all 0: none are kept */
-} od_icvs;
-
 /* Around a kernel, or a host version: on a worker what it sets holds for itself alone. `thread_limit`: of the
- * construct's task, or 0. A task of its own around each would do the same, and tools would see it. */
+ * construct's task, or 0. od_icvs_end() ends it. A task of its own around each would do the same, and tools would see
+ * it. */
 od_icvs od_launch_begin_code(int thread_limit);
-void od_launch_end_code(const od_icvs *before);
 /* Calls libomptarget, which leaves the kernel running where it can if `handle` is not NULL. */
 int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_args *args, void **handle);
 

@@ -10,7 +10,7 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/signals/faults.h"
 #include "omp_ext/process/memory.h"
-#include "omp_ext/remote/remote.h"
+#include "omp_ext/remote/numbers.h"
 #include "omp_ext/tasks/launch/stored.h"
 #include "util/lock.h"
 #include "util/log.h"

@@ -7,7 +7,7 @@
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/signals/faults.h"
-#include "omp_ext/remote/remote.h"
+#include "omp_ext/remote/numbers.h"
 #include "omp_ext/tasks/launch/launch.h"
 #include "util/log.h"
 #include "util/memory.h"

@@ -380,8 +380,8 @@ static void bad_values_are_refused(void **state)
     refuse("OMPDARTS_CPU", "1:99999", "1 worker of 99999 cores: this process may use ");
     for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
         refuse("OMPDARTS_BACKEND", backends[i],
-               "allowed: auto, cuda, cuda:pin=SIZE,loads=N,keep,managed, omptarget, omptarget:link=RATE,slow=TIMES; SIZE: 0 "
-               "(none) ");
+               "allowed: auto, cuda, cuda:pin=SIZE,loads=N,keep,managed, mpi, mpi:silence=SECONDS, omptarget, "
+               "omptarget:link=RATE,slow=TIMES; SIZE: 0 (none) ");
     for (size_t i = 0; i < sizeof debugs / sizeof *debugs; i++)
         refuse("OMPDARTS_DEBUG", debugs[i], "allowed: 0 (off), or some of check, check=warn, watchdog=SECONDS");
     refuse("OMPDARTS_BACKEND", "omptargte", "; did you mean omptarget?");

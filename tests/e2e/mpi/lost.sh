@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# usage: lost.sh TIMES
+#
+# A rank that serves is killed, or stops answering, at a random moment: the result is right, or a message says which
+# rank it was, and the job ends.
+. "$(dirname "$0")/../common.sh"
+arguments=(12 96)
+plain 0 "$E2E_BENCH/cholesky" "${arguments[@]}"
+
+# lose SIGNAL MILLISECONDS [OPTION OF MPIRUN…] : that long after the rank has begun
+lose() {
+    local signal=$1 after=$2 job pid status
+    shift 2
+    rm -f "$work/pid"
+    "$patient" $limit_s "$E2E_MPI" --oversubscribe "$@" -n 1 \
+        env OMPDARTS_DEBUG=jitter=0.02 "$E2E_COMMAND" run --stats=0 --backend=mpi:silence=2 "$E2E_BENCH/cholesky" "${arguments[@]}" \
+        : -n 2 "$E2E_COMMAND" serve --devices=1 "$E2E_BENCH/cholesky" \
+        : -n 1 bash -c 'echo $$ >"$0"; exec "$@"' "$work/pid" "$E2E_COMMAND" serve --devices=1 "$E2E_BENCH/cholesky" \
+        >"$work/out" 2>"$work/err" </dev/null &
+    job=$!
+    while [ ! -s "$work/pid" ] && kill -0 $job 2>/dev/null; do sleep 0.05; done
+    pid=$(cat "$work/pid")
+    sleep "$(printf '%d.%03d' $((after / 1000)) $((after % 1000)))"
+    kill "-$signal" "$pid" 2>/dev/null
+    wait $job
+    status=$?
+    kill -KILL "$pid" 2>/dev/null
+    ran="SIG$signal after $after ms"
+    [ $status -ne 124 ] || fail "$ran: the job does not end"
+    if grep -q '^checksum ' "$work/out"; then
+        same_checksum
+    else
+        grep -qE 'rank 3|other ranks do not respond' "$work/err" || fail "$ran: nothing says why it ended: $(head -n 5 "$work/err")"
+    fi
+}
+
+# A rank that stops before all have come keeps MPI_Init() waiting for minutes.
+for ((i = 0; i < $1; i++)); do
+    lose KILL $((RANDOM % 4000))
+    lose STOP $((2500 + RANDOM % 1500))
+done
+[ -z "${E2E_THOROUGH-}" ] || lose KILL $((2000 + RANDOM % 2000)) --enable-recovery # mpirun lets the others go on
+finish

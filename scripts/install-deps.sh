@@ -24,7 +24,7 @@ packages=(
     libcjson-dev libhwloc-dev libcmocka-dev libopenblas-dev liblapacke-dev
     libmetis5 # policy hypergraph
     libsimgrid-dev # the simulator
-    libglpk-dev # splitting rule lp; tests compare maximum cuts with a linear program's
+    libglpk-dev # tests compare maximum cuts with a linear program's
     python3 python3-matplotlib valgrind # matplotlib: the figures
     locales # a test builds one with a decimal comma
     git xz-utils # the patches for LLVM, and its sources

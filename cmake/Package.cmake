@@ -31,5 +31,5 @@ if(OMPDARTS_LLVM_ROOT MATCHES "llvm-([0-9]+)") # what compiles programs for it
     set(llvm ${CMAKE_MATCH_1})
     set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "clang-${llvm}, clang-tools-${llvm}, llvm-${llvm}, lld-${llvm}, libomp-${llvm}-dev")
 endif()
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libmetis5, python3-matplotlib, vite")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libglpk40, libmetis5, python3-matplotlib, vite")
 include(CPack)

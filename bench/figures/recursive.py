@@ -32,6 +32,7 @@ CURVES = [
     ("3840", 3840, None, True, "#000000", ":"),
     ("1920", 1920, None, True, "#be7d00", ":"),
     ("480", 480, None, True, "#c3191e", ":"),
+    ("recursive, never", None, "never", True, "#555555", "--"),
     ("recursive, lp", None, "lp", True, "#8a4fb0", "--"),
     ("recursive, gaspp", None, "gaspp", True, "#2e8b57", "--"),
     ("recursive, starve", None, "starve", True, "#5aa9e6", "--"),

@@ -396,6 +396,7 @@ void od_runtime_start(void)
     if (!od_cpu_are_alone())
         warn_of_driver();
     od_runtime.jobs = &od_jobs;
+    od_runtime.copies = &od_runtime_copy_ops;
     od_runtime.jobs_done_end = &od_runtime.jobs_done;
     od_list_init(&od_runtime.live);
     od_list_init(&od_runtime.offered);

@@ -33,6 +33,16 @@
 
 #pragma GCC visibility push(hidden)
 
+/* Of the calling thread's own copies (omp_ext/runtime/own_copies.h). */
+typedef struct od_copy_ops {
+    /* Makes them, which is one event, and will make so many bytes' that follow. Called without the lock, returns with
+     * it. Nothing is reported to libomp in between: it might run a task of the program's here, which might wait for
+     * what these copies bring. */
+    void (*make)(size_t most_bytes);
+    /* Under the lock: they are for other threads. */
+    void (*leave)(void);
+} od_copy_ops;
+
 typedef struct od_runtime_state {
     od_lock lock;           /* protects the engine, the queues, the outbox, and what has been learnt */
     pthread_cond_t changed; /* a waiter's flag has been set */
@@ -40,6 +50,7 @@ typedef struct od_runtime_state {
     od_backend backend;
     od_engine *engine;
     const od_job_ops *jobs;
+    const od_copy_ops *copies;
     od_transfer_queues *transfers;
     od_host_copies *host_copies;
     od_workers *workers;
@@ -110,12 +121,7 @@ void od_runtime_transfer_done(void *arg, od_transfer *transfer, od_status status
 /* Under the lock: gives it to the threads that copy; a copy has ended. */
 void od_runtime_submit_transfer(od_transfer *transfer);
 void od_runtime_end_transfer(od_transfer *transfer, od_status status);
-/* The calling thread makes its own copies (omp_ext/runtime/own_copies.h), which are one event, and will make so many
- * bytes' that follow. Called without the lock, returns with it. Nothing is reported to libomp in between: it might run a
- * task of the program's here, which might wait for what these copies bring. */
-void od_runtime_make_own_copies(size_t most_bytes);
-/* Under the lock: what the calling thread has not copied is for the others. */
-void od_runtime_leave_own_copies(void);
+extern const od_copy_ops od_runtime_copy_ops;
 /* A copy has failed. Without the lock. */
 void od_runtime_probe_both(const od_transfer *transfer);
 

@@ -186,13 +186,14 @@ static bool any_is_inline(void)
 static void run_next(void)
 {
     if (od_own_copies_are_left())
-        od_runtime_make_own_copies(OD_OWN_BYTES_PASSING);
+        od_runtime.copies->make(OD_OWN_BYTES_PASSING);
     else
         run_inline(take_inline());
 }
 
 /* What one may be started while another runs is added to the list and run here too; there is no end to that where many
- * are ready. Nothing is reported before: libomp could run a task of the program here, which might wait for what is left. */
+ * are ready. Nothing is reported before: libomp could run a task of the program here, which might wait for what is
+ * left. */
 static void run_inline_jobs(void)
 {
     if (!inline_jobs.open || inline_jobs.running)
@@ -209,7 +210,7 @@ static void run_inline_jobs(void)
         od_runtime_leave_inline_jobs();
         od_thread_admit_cancellation(cancellation);
     }
-    od_runtime_leave_own_copies();
+    od_runtime.copies->leave();
     inline_jobs.running = inline_jobs.open = inline_jobs.allowed = false;
     if (any)
         od_runtime_unlock();

@@ -12,8 +12,8 @@
 
 enum { OD_OWN_COPIES = 16 };
 
-/* Bytes at once: what a thread copies while another one wakes, where it waits for them, and where it has other things to
- * do. */
+/* Bytes at once: what a thread copies while another one wakes, where it waits for them, and where it has other things
+ * to do. */
 enum { OD_OWN_BYTES_WAITING = 64 * 1024, OD_OWN_BYTES_PASSING = 8 * 1024 };
 
 typedef struct od_own_copies {

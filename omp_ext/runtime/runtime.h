@@ -36,7 +36,8 @@ od_engine *od_runtime_lock_inline(void);
 /* A kernel has come to a scheduling point of tasks. On a thread of the program libomp might run a task there that waits
  * for the kernel's device: from now on workers run all kernels. */
 void od_runtime_kernel_schedules(void);
-/* Like od_runtime_lock(), for a thread that then waits, alone, for the flag (od_runtime_wait): it makes small copies itself. */
+/* Like od_runtime_lock(), for a thread that then waits, alone, for the flag (od_runtime_wait): it makes small copies
+ * itself. */
 od_engine *od_runtime_lock_to_wait(const bool *flag);
 void od_runtime_unlock(void);
 /* Whether the program has entered any region; one that another thread enters or ends just now may be seen or not. Not

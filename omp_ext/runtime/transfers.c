@@ -103,7 +103,7 @@ void od_runtime_end_transfer(od_transfer *transfer, od_status status)
     od_engine_transfer_done(od_runtime.engine, transfer, status);
 }
 
-void od_runtime_make_own_copies(size_t most_bytes)
+static void make_own_copies(size_t most_bytes)
 {
     od_own_copies copies = od_own_copies_take();
     od_own_copies_make(od_runtime.transfers, &copies);
@@ -118,12 +118,14 @@ void od_runtime_make_own_copies(size_t most_bytes)
     od_engine_resume(engine);
 }
 
-void od_runtime_leave_own_copies(void)
+static void leave_own_copies(void)
 {
     od_own_copies copies = od_own_copies_take();
     for (unsigned i = 0; i < copies.count; i++)
         od_runtime_submit_transfer(copies.transfer[i]);
 }
+
+const od_copy_ops od_runtime_copy_ops = {.make = make_own_copies, .leave = leave_own_copies};
 
 void od_runtime_transfer_done(void *arg, od_transfer *transfer, od_status status)
 {

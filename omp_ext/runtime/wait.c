@@ -57,9 +57,9 @@ void od_runtime_wait(const bool *flag)
     od_thread_note_grant(true);
     while (!*flag && od_own_copies_are_left()) {
         od_runtime_release();
-        od_runtime_make_own_copies(OD_OWN_BYTES_WAITING);
+        od_runtime.copies->make(OD_OWN_BYTES_WAITING);
     }
-    od_runtime_leave_own_copies();
+    od_runtime.copies->leave();
     od_runtime.waiting++;
     while (!*flag) {
         /* Commands noted so far may be what lets the flag be set. */

@@ -29,8 +29,9 @@ static void note_wait(bool waits)
         od_runtime_await(waits);
 }
 
-/* Around a scheduling point. In a kernel that runs on a thread of the program libomp may run tasks of the program there,
- * and its taskwait waits for children of the task that waits for the kernel, too: these may want the kernel's device. */
+/* Around a scheduling point. In a kernel that runs on a thread of the program libomp may run tasks of the program
+ * there, and its taskwait waits for children of the task that waits for the kernel, too: these may want the kernel's
+ * device. */
 static void block_kernel(bool waits)
 {
     if (od_self.kernels && od_self.awaited)

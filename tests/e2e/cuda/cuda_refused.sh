@@ -30,7 +30,7 @@ other() {
 
 plain 0 "${program[@]}"
 refused "'loads=0' is not a valid part" OMPDARTS_BACKEND=cuda:loads=0
-refused "'link=10G' is not a valid part; allowed: auto, cuda, cuda:pin=SIZE,loads=N,keep,managed, omptarget, omptarget:link=RATE" OMPDARTS_BACKEND=cuda:link=10G
+refused "'link=10G' is not a valid part; allowed: auto, cuda, cuda:pin=SIZE,loads=N,keep,managed, mpi, mpi:silence=SECONDS, omptarget, omptarget:link=RATE" OMPDARTS_BACKEND=cuda:link=10G
 refused "OMPDARTS_BACKEND=cuda (--backend): cuInit failed: CUDA_ERROR_NO_DEVICE" OMPDARTS_BACKEND=cuda CUDA_DOUBLE_DEVICES=0
 refused "CUDA_ERROR_" OMPDARTS_BACKEND=cuda CUDA_DOUBLE_FAIL=cuInit:1+:100
 refused "OMPDARTS_BACKEND=opencl" OMPDARTS_BACKEND=opencl

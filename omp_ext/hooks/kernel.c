@@ -11,7 +11,7 @@ static _Thread_local bool limit_given; /* for the next league */
 
 static bool is_on_worker(void)
 {
-    return od_self.kernels && od_workers_have_me();
+    return od_self.kernels && (od_workers_have_me() || od_self.stands_in);
 }
 
 static int32_t limited(int32_t threads)

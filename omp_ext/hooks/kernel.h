@@ -4,8 +4,8 @@
  *
  * Each worker is a root thread of libomp, which would give every one of them as many threads as the machine has
  * processors. They share them instead: a region without num_threads gets the worker's share, as does a team without
- * thread_limit. Regions that a kernel begins on a thread of the program are that thread's: libomp counts them as
- * nested where they are.
+ * thread_limit; so it is where a thread of the program runs a short kernel instead of waking a worker. Regions that a
+ * kernel begins on a thread that waits for it are that thread's: libomp counts them as nested where they are.
  *
  * On a worker what a kernel or host version sets by omp_set_… is given back after it (launch.h). A thread_limit clause
  * of a construct without teams is a variable of the construct's task in libomp: it goes with the launch.

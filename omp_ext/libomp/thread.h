@@ -79,6 +79,7 @@ typedef struct od_thread {
     unsigned kernels;        /* kernels and host versions of regions running here: their parallel regions and tasks are
                               * their own, not the program's */
     od_task *awaited;        /* the kernel that runs here, on a thread of the program, or NULL */
+    bool stands_in;          /* for a worker, which would have to be woken to run that kernel */
     const od_slice *slice;   /* of the kernel that runs here, of whose iterations it is a part, or which is watched */
     unsigned slice_locks;    /* critical sections open here that exclude those of other slices */
     unsigned sections;       /* and those that do not */

@@ -159,7 +159,9 @@ static void run_inline(od_job *job)
     od_own_copies_close();
     od_task *outer = od_self.awaited;
     od_self.awaited = &job->task;
+    od_self.stands_in = od_runtime.backend.in_process;
     od_status status = run_job(job, job->task.place);
+    od_self.stands_in = false;
     od_self.awaited = outer;
     while (status == OD_EBUSY && is_short(job) && od_clock_ns() - job->start_ns < PATIENCE_NS)
         status = od_runtime.jobs->poll(job);

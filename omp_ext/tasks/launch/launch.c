@@ -231,10 +231,14 @@ static void prepare_worker(void)
 
 od_icvs od_launch_begin_code(int thread_limit)
 {
-    if (!od_workers_have_me())
+    if (!od_workers_have_me() && !od_self.stands_in)
         return (od_icvs){0};
-    prepare_worker();
-    return od_icvs_begin(thread_limit);
+    if (od_workers_have_me())
+        prepare_worker();
+    od_icvs before = od_icvs_begin(thread_limit);
+    if (od_self.stands_in && before.threads > od_runtime_kernel_threads())
+        REAL(omp_set_num_threads)(od_runtime_kernel_threads());
+    return before;
 }
 
 static void make_room(unsigned k, int64_t device, const od_kernel_args *args)

@@ -82,7 +82,7 @@ refuses 2 "--sched=darts+lur: unknown name; allowed: auto, belady, lru, luf; did
 refuses 2 "--sched=darts:first: 'first' is no option, did you mean 'alg9'?" -s darts:first
 refuses 2 "unknown option '--policy', write '--sched=POLICY'" --policy=darts
 refuses 2 "unknown option '--link-bandwidth', write '--backend=omptarget:link=RATE'" --link-bandwidth=1G
-refuses 1 "--backend=hip: not a valid value; allowed: auto, cuda, cuda:pin=SIZE,loads=N,keep,managed, omptarget" --backend=hip
+refuses 1 "--backend=hip: not a valid value; allowed: auto, cuda, cuda:pin=SIZE,loads=N,keep,managed, mpi, mpi:silence=SECONDS, omptarget" --backend=hip
 refuses 2 "unknown option '--stlye', did you mean '--style'?" --stlye=x
 refuses 2 "option '--tile' needs a value" --tile
 refuses 2 "--tile=0: not a valid value; allowed: a whole number from 1 to" --tile=0

@@ -197,7 +197,7 @@ static void say_no_program(const run_request *request)
         od_tool_error("no PROGRAM given: '%s' was taken for the value of --%s", request->value,
                       request->last->long_option);
     else if (od_tool_accept_options(request->typed))
-        od_tool_error("no PROGRAM given; `ompdarts run --help` explains");
+        od_tool_error("no PROGRAM given; `ompdarts %s --help` explains", request->serves ? "serve" : "run");
 }
 
 /* Sets the variables that the options name. Returns the index of PROGRAM, or -1 and the exit code. */

@@ -185,6 +185,7 @@ static bool any_is_inline(void)
     return inline_jobs.first || od_own_copies_are_left();
 }
 
+/* The own copies at once, or one job. Called without the lock, returns with it. */
 static void run_next(void)
 {
     if (od_own_copies_are_left())

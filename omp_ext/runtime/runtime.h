@@ -31,7 +31,8 @@ const od_options *od_runtime_options(void);
 
 od_engine *od_runtime_lock(void);
 /* Like it, but kernels that the engine starts before the unlock are run by the calling thread at the unlock if they are
- * short, or launched if they then go on by themselves: to wake a worker would take longer. */
+ * short, or launched if they then go on by themselves, and small copies are made there: to wake another thread would
+ * take longer. */
 od_engine *od_runtime_lock_inline(void);
 /* A kernel has come to a scheduling point of tasks. On a thread of the program libomp might run a task there that waits
  * for the kernel's device: from now on workers run all kernels. */

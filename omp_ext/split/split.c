@@ -146,7 +146,7 @@ od_status od_split_start(char *error, size_t size)
                                  .wants_work = true,
                                  .graph = graph_of};
     od_status status = split.ops->create(&split.view, choice->level, &split.rule, error, size);
-    atomic_store(&split.on, !status && choice->ops != od_split_find("never"));
+    atomic_store(&split.on, !status && !choice->ops->splits_nothing);
     return status;
 }
 

@@ -43,6 +43,7 @@ static od_split_answer level_decide(void *state, od_split_task *task)
 static const od_split_ops never = {.interface_version = OD_SPLIT_INTERFACE,
                                    .name = "never",
                                    .description = "tasks run as they are",
+                                   .splits_nothing = true,
                                    .create = never_create,
                                    .destroy = free,
                                    .decide = never_decide};

@@ -79,6 +79,7 @@ typedef struct od_split_ops {
     const char *name;
     const char *description;    /* one line */
     bool takes_level;           /* NAME=L */
+    bool splits_nothing;        /* it need not be asked */
     bool holds;                 /* it may answer OD_SPLIT_LATER, and is asked for the least urgent task first */
     /* One line in `error` where it fails. `level` is that of NAME=L. */
     od_status (*create)(const od_split_view *view, unsigned level, void **state, char *error, size_t size);

@@ -18,6 +18,7 @@ struct chooser {
     od_engine *e;
     od_settings given;    /* as the user wants them */
     od_candidate current; /* as they are */
+    od_candidate plain;   /* the last ones that followed no schedule */
     od_candidate next;    /* to be adopted as soon as that is possible */
     bool pending;
     bool under_way;
@@ -33,6 +34,8 @@ struct chooser {
     double copy_ns, play_ns; /* of processor time, of a task, as last measured */
     od_choices choices;
     od_iterations iterations;
+    od_schedule *schedules; /* that some settings follow */
+    unsigned nschedules;    /* so far */
     struct batch {
         uint64_t number;
         uint64_t begun_ns;
@@ -83,7 +86,7 @@ static bool shows_costs(uint64_t tasks)
 
 static void account(struct chooser *c, const od_trial *trial)
 {
-    double played = (double)trial->ntried * trial->work.ntasks;
+    double played = (double)trial->nplays * trial->work.ntasks;
     c->choices.processor_ns += trial->cost_ns;
     if (played > 0 && trial->cost_ns && shows_costs(trial->work.ntasks))
         c->play_ns = (double)trial->cost_ns / played;
@@ -98,7 +101,62 @@ static void adopt(struct chooser *c)
     if (status)
         return;
     c->current = c->next;
+    if (!od_schedule_of(&c->current.settings))
+        c->plain = c->current;
     c->batch.changed = true;
+}
+
+/* It is of no use for what comes. */
+static void leave_schedule(struct chooser *c)
+{
+    if (!od_schedule_of(&c->current.settings))
+        return;
+    c->next = c->batch.settings = c->plain;
+    adopt(c);
+}
+
+/* --- schedules -------------------------------------------------------------------------------- */
+
+static bool is_followed(const od_candidate *candidate, const od_schedule *s)
+{
+    return od_schedule_of(&candidate->settings) == s;
+}
+
+static bool is_used(const struct chooser *c, const od_schedule *s)
+{
+    bool used = is_followed(&c->current, s) || is_followed(&c->next, s) || is_followed(&c->batch.settings, s);
+    for (const od_iteration *it = c->iterations.kept; !used && it < c->iterations.kept + c->iterations.count; it++) {
+        used = it->draft == s || is_followed(&it->best, s) || is_followed(&it->next, s);
+        for (unsigned i = 0; !used && i < it->nrefuted; i++)
+            used = is_followed(&it->refuted[i], s);
+    }
+    return used;
+}
+
+/* No trial is under way. */
+static void free_unused(struct chooser *c)
+{
+    for (od_schedule **link = &c->schedules; *link;) {
+        od_schedule *s = *link;
+        if (is_used(c, s)) {
+            link = &s->next;
+            continue;
+        }
+        *link = s->next;
+        free(s);
+    }
+}
+
+static void keep_schedule(struct chooser *c, od_trial *trial)
+{
+    od_schedule *s = trial->improved;
+    if (!s)
+        return;
+    trial->improved = NULL;
+    s->next = c->schedules;
+    c->schedules = s;
+    c->nschedules++;
+    c->batch.iteration->draft = s;
 }
 
 /* What a change must bring: much, once devices follow another plan. */
@@ -160,13 +218,22 @@ static void propose(struct chooser *c, const od_trial *trial)
         od_iteration_propose(it, &next->candidate);
 }
 
-static void take(struct chooser *c, const od_trial *trial)
+static void learn(struct chooser *c, od_trial *trial)
+{
+    enum { OFTEN = 3 };
+    od_iteration *it = c->batch.iteration;
+    it->searched |= !trial->over || ++it->nsearched >= OFTEN;
+    keep_schedule(c, trial);
+    propose(c, trial);
+}
+
+static void take(struct chooser *c, od_trial *trial)
 {
     bool adopted = is_worth_it(c, trial) && !c->batch.iteration;
     c->halfway = trial->best->halfway;
     note(c, trial, adopted);
     if (c->batch.iteration)
-        propose(c, trial);
+        learn(c, trial);
     if (!adopted)
         return;
     c->next = trial->best->candidate;
@@ -189,6 +256,7 @@ static void end_choice(od_background *job, bool carried_out)
     }
     od_trial_destroy(choice->trial);
     free(choice);
+    free_unused(c);
 }
 
 static void run_choice(od_background *job)
@@ -211,6 +279,12 @@ static struct choice *make_choice(struct chooser *c, uint64_t tasks, double allo
         c->copy_ns = (double)cost_ns / (double)tasks;
     c->choices.processor_ns += cost_ns;
     allowed = fmax(allowed - (double)cost_ns, 0);
+    if (c->batch.iteration) {
+        trial->improves = true;
+        trial->only_schedule = c->batch.iteration->searched;
+        trial->draft = c->batch.iteration->draft;
+        trial->schedules = c->nschedules;
+    }
     *choice = (struct choice){.job = {.run = run_choice, .done = end_choice},
                               .c = c,
                               .trial = trial,
@@ -251,6 +325,7 @@ static void forget_iterations(struct chooser *c)
     c->iterations.count = 0;
     c->batch.iteration = NULL;
     c->again = true;
+    leave_schedule(c);
 }
 
 /* There is enough for a choice, and a reason. */
@@ -302,9 +377,11 @@ static void recognise(struct chooser *c, const od_pattern *pattern)
     od_iteration *it = od_iterations_find(&c->iterations, pattern);
     c->batch.looked = true;
     c->batch.iteration = it;
-    if (!it)
+    if (!it) {
+        leave_schedule(c);
         return;
-    c->next = it->proposed && it->seconds > 0 ? it->next : it->best;
+    }
+    c->next = *od_iteration_settings(it);
     c->batch.settings = c->next;
     if (!od_candidate_is_same(&c->next, &c->current))
         adopt(c);
@@ -318,10 +395,12 @@ static void follow(struct chooser *c, uint64_t now_ns)
         c->batch = (struct batch){.number = pattern->batch, .begun_ns = now_ns + !now_ns, .settings = c->current};
     if (c->batch.looked || c->under_way)
         return;
-    if (pattern->tasks >= OD_PATTERN_FIRST)
+    if (pattern->tasks >= OD_PATTERN_FIRST) {
         recognise(c, pattern);
-    else
-        c->batch.looked = od_engine_is_awaited(c->e); /* too few to come again as a pattern */
+    } else if (od_engine_is_awaited(c->e)) { /* too few to come again as a pattern */
+        c->batch.looked = true;
+        leave_schedule(c);
+    }
 }
 
 static void end_batch(void *chooser)
@@ -370,7 +449,18 @@ static void *create(void *engine)
     c->current = (od_candidate){.settings = c->given, .policy = "darts"};
     od_policy_choose(c->current.policy, &c->current.settings.policy, error, sizeof error);
     od_candidate_name(&c->current);
+    c->plain = c->current;
     return c;
+}
+
+static void destroy(void *chooser)
+{
+    struct chooser *c = chooser;
+    for (od_schedule *next; c->schedules; c->schedules = next) {
+        next = c->schedules->next;
+        free(c->schedules);
+    }
+    free(c);
 }
 
 static const od_choices *choices(const void *chooser)
@@ -378,4 +468,4 @@ static const od_choices *choices(const void *chooser)
     return &((const struct chooser *)chooser)->choices;
 }
 
-const od_chooser_ops od_auto_chooser = {create, free, consider, end_batch, choices};
+const od_chooser_ops od_auto_chooser = {create, destroy, consider, end_batch, choices};

@@ -21,7 +21,7 @@ static void begin(od_iterations *all, const od_pattern *pattern, const od_candid
 {
     unsigned more = all->count < OD_ITERATIONS_KNOWN;
     memmove(all->kept + 1, all->kept, (all->count - !more) * sizeof *all->kept);
-    all->kept[0] = (od_iteration){pattern->first, pattern->hash, pattern->tasks, .best = *used};
+    all->kept[0] = (od_iteration){pattern->first, pattern->hash, pattern->tasks, .best = *used, .plain = *used};
     all->count += more;
 }
 
@@ -29,6 +29,7 @@ static void refute(od_iteration *it)
 {
     it->proposed = false;
     it->refuted[it->nrefuted++] = it->next;
+    it->patience = 2 * it->rounds;
 }
 
 /* What was expected to be faster has been tried. */
@@ -40,6 +41,8 @@ static void judge(od_iteration *it, double seconds)
     }
     it->proposed = false;
     it->best = it->next;
+    if (!od_schedule_of(&it->best.settings))
+        it->plain = it->best;
     it->seconds = seconds;
 }
 
@@ -51,15 +54,22 @@ void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_c
         return;
     }
     if (it->hash != pattern->hash || it->tasks != pattern->tasks) { /* another graph that begins so */
-        *it = (od_iteration){pattern->first, pattern->hash, pattern->tasks, .best = it->best};
+        *it = (od_iteration){pattern->first, pattern->hash, pattern->tasks, .best = it->plain, .plain = it->plain};
         return;
     }
+    it->rounds++;
     if (seconds <= 0)
         return;
     if (od_candidate_is_same(used, &it->best))
         it->seconds = seconds;
     else if (it->proposed && it->seconds > 0 && od_candidate_is_same(used, &it->next))
         judge(it, seconds);
+}
+
+const od_candidate *od_iteration_settings(const od_iteration *it)
+{
+    bool tries = it->proposed && it->seconds > 0 && it->rounds >= it->patience;
+    return tries ? &it->next : &it->best;
 }
 
 bool od_iteration_is_open(const od_iteration *it)

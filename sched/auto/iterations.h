@@ -3,14 +3,17 @@
  * Graphs that come again, as iterative programs submit them: with which settings each has been carried out fastest.
  *
  * A batch is recognised by its first tasks (sched/graph/pattern.h). From then on it has the settings that were best
- * the last times, and nothing is played for a part of it. When all of it is known the oracle looks for better ones; the
- * next iteration tries them, and they stay only if it was in fact faster. After a few that were not, no more are tried.
- * The first iteration finds data elsewhere than the others do, and counts for none of this.
+ * the last times, and nothing is played for a part of it. When all of it is known the oracle looks for better ones; an
+ * iteration tries them, and they stay only if it was in fact faster. After a few that were not, no more are tried. Once
+ * all settings have been gone through, it is a schedule of its own (schedule.h) that is improved from one iteration to
+ * the next (improve.h), and tried where it is expected to be clearly faster. The first iteration finds data elsewhere
+ * than the others do, and counts for none of this.
  */
 #ifndef OD_SCHED_AUTO_ITERATIONS_H
 #define OD_SCHED_AUTO_ITERATIONS_H
 
 #include "sched/auto/candidates.h"
+#include "sched/auto/schedule.h"
 #include "sched/graph/pattern.h"
 
 enum { OD_ITERATIONS_KNOWN = 8, OD_ITERATIONS_REFUTED = 3 };
@@ -18,11 +21,17 @@ enum { OD_ITERATIONS_KNOWN = 8, OD_ITERATIONS_REFUTED = 3 };
 typedef struct od_iteration {
     uint64_t first, hash, tasks; /* of its pattern */
     od_candidate best;
-    double seconds;    /* with these; 0: not known yet */
+    od_candidate plain; /* the best that follow no schedule */
+    double seconds;    /* with the best; 0: not known yet */
     od_candidate next; /* expected to be faster */
     bool proposed;     /* there is a next one */
+    uint64_t rounds;   /* so far, but for the first one */
+    uint64_t patience; /* nothing new is tried before so many: after each refutation twice as many have passed */
     unsigned nrefuted; /* that were not faster */
     od_candidate refuted[OD_ITERATIONS_REFUTED];
+    unsigned nsearched;       /* how often settings have been looked for */
+    bool searched;            /* they have all been gone through, or often enough */
+    const od_schedule *draft; /* as far as it has been improved; NULL: there is none */
 } od_iteration;
 
 typedef struct od_iterations {
@@ -35,6 +44,8 @@ od_iteration *od_iterations_find(od_iterations *all, const od_pattern *pattern);
 /* A batch has ended. `seconds` that it took with the settings `used` from its beginning to its end; 0: others counted
  * in between. */
 void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_candidate *used, double seconds);
+/* What it is to have this time. */
+const od_candidate *od_iteration_settings(const od_iteration *iteration);
 /* Whether better ones may be looked for; false: enough have been refuted, or one is to be tried. */
 bool od_iteration_is_open(const od_iteration *iteration);
 /* It is not the best, and has not been refuted. */

@@ -2,12 +2,14 @@
 /* See trial.h. */
 #include "sched/auto/trial.h"
 
+#include "sched/auto/improve.h"
 #include "sched/auto/sets.h"
 #include "sched/oracle/levels.h"
 #include "sched/oracle/play.h"
 #include "util/memory.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +49,7 @@ od_trial *od_trial_create(od_engine *engine, const od_settings *given, const od_
 void od_trial_destroy(od_trial *t)
 {
     od_engine_copy_free(&t->copy);
+    free(t->improved);
     free(t);
 }
 
@@ -65,13 +68,29 @@ static bool was_tried(const od_trial *t, const od_candidate *candidate)
     return false;
 }
 
+/* A schedule is one of the graph, of which the problem is a part. */
+static od_status play(od_trial *t, const od_settings *settings, double limit, od_play_result *result)
+{
+    const od_schedule *schedule = od_schedule_of(settings);
+    od_settings s = *settings;
+    od_schedule *part = schedule ? od_schedule_for_problem(schedule, &t->copy.problem) : NULL;
+    if (schedule && !part)
+        return OD_ENOMEM;
+    if (part)
+        s = od_schedule_settings(part, settings);
+    t->nplays++;
+    od_status status = od_play(&t->copy.problem, &s, limit, result);
+    free(part);
+    return status;
+}
+
 /* NULL: time is over, or the settings cannot run it. */
 static const od_prediction *try_one(od_trial *t, const od_candidate *candidate)
 {
     od_play_result result = {.seconds = (double)INFINITY};
     od_prediction *p = &t->tried[t->ntried];
     if (t->ntried == OD_TRIAL_MOST || is_over(t) || was_tried(t, candidate) ||
-        od_play(&t->copy.problem, &candidate->settings, least(t), &result))
+        play(t, &candidate->settings, least(t), &result))
         return NULL;
     *p = (od_prediction){*candidate, result.seconds, result.halfway, isinf(result.seconds)};
     if (p->at_least)
@@ -141,9 +160,72 @@ static void search(od_trial *t)
         t->best = t->leader;
 }
 
-static void try_all(od_trial *t)
+/* --- a schedule ------------------------------------------------------------------------------- */
+
+/* The draft, or what the best settings do, whichever is faster; in the problem's numbers. */
+static od_schedule *first_schedule(od_trial *t, od_improvement *i, const od_settings *best, double *seconds)
+{
+    od_schedule *draft = t->draft ? od_schedule_for_problem(t->draft, &t->copy.problem) : NULL;
+    const od_schedule *known = od_schedule_of(best);
+    double drafted = draft ? od_improve_play(i, draft, (double)INFINITY) : (double)INFINITY;
+    od_schedule *played = known ? NULL : od_improve_begin(i, best, seconds);
+    if (played && *seconds < drafted) {
+        free(draft);
+        return played;
+    }
+    free(played);
+    *seconds = drafted;
+    return draft;
+}
+
+static void add_schedule(od_trial *t, const od_settings *others, double seconds)
+{
+    od_schedule *s = t->improved;
+    snprintf(s->name, sizeof s->name, "schedule %u", t->schedules + 1);
+    od_prediction *p = &t->tried[t->ntried++];
+    *p = (od_prediction){.candidate = {.settings = od_schedule_settings(s, others), .policy = s->name},
+                         .seconds = seconds};
+    od_candidate_name(&p->candidate);
+    if (!t->best || seconds < t->best->seconds)
+        t->best = p;
+}
+
+/* Whoever fixes how many devices are active, or wants CPU workers, has no use for it. */
+static bool may_improve(const od_trial *t)
+{
+    return t->improves && t->best && !t->over && !t->copy.problem.cpus && t->given.active <= 0 &&
+           t->ntried < OD_TRIAL_MOST && t->given.evict == od_evict_find(t->given.policy.ops->default_evict);
+}
+
+static void improve(od_trial *t)
+{
+    if (!may_improve(t))
+        return;
+    od_settings others = t->best->candidate.settings;
+    others.active = OD_MAX_DEVICES;
+    others.devices = 0;
+    od_improvement i = {.problem = &t->copy.problem,
+                        .settings = &others,
+                        .devices = od_candidates_devices(&t->work),
+                        .random = UINT64_C(0x9e3779b97f4a7c15) * (t->schedules + 1)};
+    double before = 0;
+    od_schedule *schedule = first_schedule(t, &i, &t->best->candidate.settings, &before);
+    double seconds = schedule ? od_improve(&i, schedule, before) : before;
+    if (schedule && (seconds < before || !t->draft))
+        t->improved = od_schedule_for_graph(schedule, &t->copy.problem);
+    free(schedule);
+    t->nplays += i.nplays;
+    if (t->improved)
+        add_schedule(t, &others, seconds);
+}
+
+static void try_settings(od_trial *t)
 {
     t->present = try_one(t, &t->now);
+    if (t->only_schedule) {
+        t->best = t->leader;
+        return;
+    }
     if (t->now.settings.devices_only != t->given.devices_only) {
         t->best = t->leader;
         t->leader = NULL;
@@ -154,6 +236,12 @@ static void try_all(od_trial *t)
     t->leader = t->best && t->best->candidate.settings.devices_only ? t->best : NULL;
     t->given.devices_only = true;
     search(t);
+}
+
+static void try_all(od_trial *t)
+{
+    try_settings(t);
+    improve(t);
 }
 
 void od_trial_run(od_trial *t, uint64_t most_ns, const atomic_bool *hurry)

@@ -5,6 +5,8 @@
  * other combinations, and if one of those is the best, what is near it. Where there are CPU workers all of it is done
  * with them, then without.
  *
+ * Where the graph comes again a schedule is improved (improve.h) as long as there is time.
+ *
  * A play ends as soon as it cannot be better than the best so far; what is known of it then is a lower bound. When the
  * trial has had its processor time, it ends too, in the middle of a play.
  */
@@ -12,6 +14,7 @@
 #define OD_SCHED_AUTO_TRIAL_H
 
 #include "sched/auto/candidates.h"
+#include "sched/auto/schedule.h"
 #include "sched/engine/copy.h"
 #include "sched/phase/active.h"
 
@@ -38,6 +41,13 @@ typedef struct od_trial {
     double least; /* seconds that all takes, even where devices compute without a break */
     const od_prediction *present, *best; /* of `now`, and of all; NULL: it could not be played, none was to its end */
     const od_prediction *leader;         /* the best with CPU workers, or without, as they are tried now */
+    /* Of a graph that comes again; set by the caller. */
+    bool improves;            /* a schedule is looked for */
+    bool only_schedule;       /* nothing else is: settings have been gone through */
+    const od_schedule *draft; /* to begin with; NULL: as the best settings carry it out */
+    unsigned schedules;       /* so many there have been */
+    od_schedule *improved;    /* better than the draft; the caller may take it; NULL: none was found */
+    unsigned nplays;
     unsigned ntried;
     od_prediction tried[OD_TRIAL_MOST];
 } od_trial;

@@ -168,10 +168,18 @@ static uint32_t number_of(struct copier *c, const od_known_item *item)
     return c->of_item[item->id] - 1;
 }
 
+/* A task of a batch before, which is done but for its results, has a number that none of this one has. */
+static uint32_t number_in_batch(const struct copier *c, const od_known_task *known)
+{
+    const od_known *all = c->e->known;
+    return (uint32_t)(known->order - (all->submitted - all->pattern.tasks));
+}
+
 static void add_task(struct copier *c, uint32_t t)
 {
     const od_known_task *known = c->task[t];
     od_play_task *task = &c->copy->tasks[t];
+    task->number = number_in_batch(c, known);
     task->seconds = seconds_of(c, known);
     task->kind = known->kind;
     task->host_seconds = host_seconds_of(c, known);

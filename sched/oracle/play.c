@@ -240,6 +240,22 @@ static bool fits(const od_play_problem *problem)
     return true;
 }
 
+static int by_beginning(const void *a, const void *b)
+{
+    const od_play_began *x = a, *y = b;
+    return x->ns != y->ns ? (x->ns < y->ns ? -1 : 1) : (x->task > y->task) - (x->task < y->task);
+}
+
+static void note_beginnings(const od_player *p, od_play_began *began)
+{
+    for (uint32_t t = 0; t < p->p->ntasks; t++) {
+        const od_task *task = &p->task[t];
+        bool here = task->device >= 0 && task->device < (int)p->p->ndevices;
+        began[t] = (od_play_began){t, here ? task->device : OD_HOST, task->start_ns};
+    }
+    qsort(began, p->p->ntasks, sizeof *began, by_beginning);
+}
+
 od_status od_play(const od_play_problem *problem, const od_settings *settings, double limit, od_play_result *result)
 {
     if (!fits(problem))
@@ -262,6 +278,8 @@ od_status od_play(const od_play_problem *problem, const od_settings *settings, d
         result->halfway = p->halfway;
         result->at_least = od_actors_least(p);
         status = p->failed || (p->done < problem->ntasks && !p->late) ? OD_EINVAL : OD_OK;
+        if (result->began)
+            note_beginnings(p, result->began);
         if (result->all)
             od_engine_stats_get(p->engine, result->all);
         for (unsigned k = 0; result->device && k < problem->ndevices; k++)

@@ -25,6 +25,7 @@ typedef struct od_play_task {
     uint32_t first_access, naccess;
     uint32_t first_after, nafter; /* tasks that wait for it */
     uint32_t before;              /* how many it waits for */
+    uint32_t number;              /* of those that the program has submitted since all was done */
 } od_play_task;
 
 /* Of a task's accesses so many count as its depend items. */
@@ -53,12 +54,19 @@ typedef struct od_play_problem {
     void *stop_data;
 } od_play_problem;
 
+typedef struct od_play_began {
+    uint32_t task;
+    int device; /* OD_HOST: it ran elsewhere */
+    uint64_t ns;
+} od_play_began;
+
 typedef struct od_play_result {
     double seconds;          /* until the last task has ended; infinite: not before the limit, or it was stopped */
     double at_least;         /* seconds that it takes at least, as far as it was played */
     double halfway;          /* until half of the tasks are done */
     od_device_stats *device; /* by device, the caller's; NULL: not asked for */
     od_engine_stats *all;    /* likewise, of all together */
+    od_play_began *began;    /* by task, the caller's, in the order in which they began; NULL: not asked for */
 } od_play_result;
 
 #endif

@@ -5,6 +5,7 @@
 #include "memmgr/data/datum.h"
 #include "sched/phase/impl.h"
 #include "util/memory.h"
+#include "util/random.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -158,20 +159,6 @@ static void measure_work(struct owners *o, struct ranked *ranked)
 
 /* --- moves ------------------------------------------------------------------------------------- */
 
-/* The generator of Marsaglia, Xorshift RNGs, 2003. */
-static uint64_t next_random(struct owners *o)
-{
-    o->random ^= o->random << 13;
-    o->random ^= o->random >> 7;
-    o->random ^= o->random << 17;
-    return o->random;
-}
-
-static double random_fraction(struct owners *o)
-{
-    return (double)(next_random(o) >> 11) * 0x1p-53;
-}
-
 /* What a device costs whose work is not its share: seconds. */
 static double imbalance(const struct owners *o, unsigned k, unsigned part, double more)
 {
@@ -224,7 +211,7 @@ static void move(struct owners *o, uint32_t v, unsigned k)
 /* A move that costs `change` seconds more is made with probability exp(-change / heat). */
 static bool accepts(struct owners *o, double change, double heat)
 {
-    return change <= 0 || random_fraction(o) < exp(-change / heat);
+    return change <= 0 || od_random_fraction(&o->random) < exp(-change / heat);
 }
 
 /* Simulated annealing. */
@@ -238,8 +225,8 @@ static void anneal(struct owners *o, unsigned effort)
     for (uint32_t i = 0; step < steps; i++) {
         if (i % OFTEN == 0)
             heat = mean * hottest * pow(coldest / hottest, step / steps);
-        uint32_t v = (uint32_t)(next_random(o) % o->nvertices);
-        unsigned from = o->owner[v], to = (unsigned)(next_random(o) % (o->n - 1));
+        uint32_t v = (uint32_t)(od_random_next(&o->random) % o->nvertices);
+        unsigned from = o->owner[v], to = (unsigned)(od_random_next(&o->random) % (o->n - 1));
         to += to >= from;
         if (accepts(o, change_of_loads(o, v, from, to) + change_of_balance(o, v, from, to), heat))
             move(o, v, to);

@@ -3,6 +3,7 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/process/fatal.h"
+#include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/tasks/entry.h"
 #include "util/clock.h"
@@ -123,6 +124,18 @@ static uint64_t processor_ns(void *driver, bool own)
     return own ? od_clock_thread_ns() : od_clock_process_ns();
 }
 
+static void recall(void *driver, const od_recalled_graph *graph, od_recall_found *found, void *arg)
+{
+    (void)driver;
+    od_profile_recall(graph, od_runtime.devices.count, od_engine_memory(od_runtime.engine), found, arg);
+}
+
+static void keep(void *driver, const od_recalled_graph *graph, const od_recalled_row *row)
+{
+    (void)driver;
+    od_profile_keep(graph, od_runtime.devices.count, od_engine_memory(od_runtime.engine), row);
+}
+
 static void fatal(void *driver, const char *message)
 {
     (void)driver;
@@ -151,6 +164,8 @@ od_driver_ops od_runtime_driver_ops = {
     .release_host = release_host,
     .occupy = od_runtime_occupy,
     .discard = od_runtime_discard_part,
+    .recall = recall,
+    .keep = keep,
     .fatal = fatal,
 };
 

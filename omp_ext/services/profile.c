@@ -9,11 +9,14 @@
 #include "util/file/history.h"
 #include "util/log.h"
 
+#include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static od_history *history; /* NULL: off */
 static unsigned cores;      /* of a CPU worker; 0: there are none */
@@ -182,9 +185,60 @@ void od_profile_put_link(const char *link, od_link_row row, double value)
     od_history_put(history, &(od_history_row){.size = row, .count = 1, .mean = value, .name = name});
 }
 
+/* --- graphs -------------------------------------------------------------------- */
+
+/* How the names of a graph's rows begin; settings follow. Memory is not the same to the byte in each run. False: the
+ * program's file is not known. */
+static bool name_graph(char *name, size_t size, const od_recalled_graph *graph, unsigned ndevices, size_t memory)
+{
+    static const double steps = 8; /* per doubling */
+    char path[PATH_MAX];
+    struct stat file;
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length <= 0 || stat("/proc/self/exe", &file))
+        return false;
+    path[length] = '\0';
+    return snprintf(name, size, "graph %s%016" PRIx64 " of %s %lld on machine %u with %u devices of %.0f: ",
+                    graph->first ? "first " : "", graph->beginning, strrchr(path, '/') + 1, (long long)file.st_mtime,
+                    od_images_machine(), ndevices, round(steps * log2((double)memory))) < (int)size;
+}
+
+struct wanted {
+    const char *beginning;
+    od_recall_found *found;
+    void *arg;
+};
+
+static void find_graph(const od_history_row *row, void *wanted)
+{
+    const struct wanted *w = wanted;
+    size_t length = strlen(w->beginning);
+    if (strncmp(row->name, w->beginning, length) == 0)
+        w->found(w->arg, &(od_recalled_row){row->name + length, row->size, row->count, row->mean});
+}
+
+void od_profile_recall(const od_recalled_graph *graph, unsigned ndevices, size_t memory, od_recall_found *found,
+                       void *arg)
+{
+    char beginning[PATH_MAX];
+    if (history && name_graph(beginning, sizeof beginning, graph, ndevices, memory))
+        od_history_visit(history, find_graph, &(struct wanted){beginning, found, arg});
+}
+
+void od_profile_keep(const od_recalled_graph *graph, unsigned ndevices, size_t memory, const od_recalled_row *row)
+{
+    char name[PATH_MAX];
+    if (!history || !name_graph(name, sizeof name, graph, ndevices, memory))
+        return;
+    size_t length = strlen(name);
+    if (snprintf(name + length, sizeof name - length, "%s", row->settings) < (int)(sizeof name - length))
+        od_history_put(history, &(od_history_row){
+                                    .size = row->tasks, .count = row->count, .mean = row->seconds, .name = name});
+}
+
 static void stop(const od_run *run)
 {
-    (void)run;
+    od_engine_keep(run->engine);
     od_profile_save();
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * What earlier runs have measured on this machine (OMPDARTS_CACHE): costs of code, which kernels are better off in one
- * piece, and the links to the devices.
+ * piece, the links to the devices, and with which settings of `auto` graphs have taken how long.
  *
  * Kernels are known by the name that clang gives to their region, other code by its file, offset and date. All
  * functions are called under the runtime's lock, or before the runtime has started.
@@ -29,6 +29,11 @@ typedef enum od_link_row { OD_LINK_LATENCY, OD_LINK_BANDWIDTH } od_link_row;
 /* 0: not known. */
 double od_profile_find_link(const char *link, od_link_row row);
 void od_profile_put_link(const char *link, od_link_row row, double value);
+
+/* Of a graph of this program on so many devices of so many bytes: as od_driver_ops.recall and .keep. */
+void od_profile_recall(const od_recalled_graph *graph, unsigned ndevices, size_t memory, od_recall_found *found,
+                       void *arg);
+void od_profile_keep(const od_recalled_graph *graph, unsigned ndevices, size_t memory, const od_recalled_row *row);
 
 /* Saves what this run has measured, as the service does at the end. */
 void od_profile_save(void);

@@ -165,6 +165,17 @@ static const char *const policies[POLICIES][2] = {
     {"dmdar:bus", "luf"},   {"eager", "lru"},         {"ap", "lru"},    {"eager", "luf"},
     {owners, "belady"}};
 
+const char *od_candidates_policy(const char *name)
+{
+    for (size_t i = 0; i < POLICIES; i++)
+        if (strcmp(policies[i][0], name) == 0)
+            return policies[i][0];
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].policy, name) == 0)
+            return kinds[i].policy;
+    return NULL;
+}
+
 /* As the first candidates say it. */
 static int all_or_chosen(const od_settings *s, bool all)
 {

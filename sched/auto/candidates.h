@@ -45,6 +45,8 @@ bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_w
  * tried; there are none from OD_CANDIDATES_ON_SET on. */
 enum { OD_CANDIDATES_ON_SET = OD_CANDIDATES_POLICIES * 3 };
 bool od_candidates_on_set(unsigned number, uint64_t devices, const od_work *work, od_candidate *candidate);
+/* A policy with its options that candidates may have, by its name; NULL: there is none. */
+const char *od_candidates_policy(const char *name);
 /* Devices that are not lost, bit k: device k. */
 uint64_t od_candidates_devices(const od_work *work);
 

@@ -3,6 +3,7 @@
 #include "sched/auto/chooser.h"
 
 #include "sched/auto/iterations.h"
+#include "sched/auto/remember.h"
 #include "sched/auto/trial.h"
 #include "util/log.h"
 #include "util/memory.h"
@@ -34,6 +35,7 @@ struct chooser {
     double copy_ns, play_ns; /* of processor time, of a task, as last measured */
     od_choices choices;
     od_iterations iterations;
+    od_iterations beginnings; /* graphs when they came for the first time in this process */
     od_schedule *schedules; /* that some settings follow */
     unsigned nschedules;    /* so far */
     struct batch {
@@ -122,15 +124,21 @@ static bool is_followed(const od_candidate *candidate, const od_schedule *s)
     return od_schedule_of(&candidate->settings) == s;
 }
 
+static bool is_one_of(const od_iterations *all, const od_schedule *s)
+{
+    bool used = false;
+    for (const od_iteration *it = all->kept; !used && it < all->kept + all->count; it++) {
+        used = it->draft == s || is_followed(&it->best, s) || is_followed(&it->next, s);
+        for (unsigned i = 0; !used && i < it->nrefuted; i++)
+            used = is_followed(&it->refuted[i].settings, s);
+    }
+    return used;
+}
+
 static bool is_used(const struct chooser *c, const od_schedule *s)
 {
     bool used = is_followed(&c->current, s) || is_followed(&c->next, s) || is_followed(&c->batch.settings, s);
-    for (const od_iteration *it = c->iterations.kept; !used && it < c->iterations.kept + c->iterations.count; it++) {
-        used = it->draft == s || is_followed(&it->best, s) || is_followed(&it->next, s);
-        for (unsigned i = 0; !used && i < it->nrefuted; i++)
-            used = is_followed(&it->refuted[i], s);
-    }
-    return used;
+    return used || is_one_of(&c->iterations, s) || is_one_of(&c->beginnings, s);
 }
 
 /* No trial is under way. */
@@ -322,7 +330,7 @@ static bool is_due_again(const struct chooser *c, uint64_t known)
 /* What was best with a device that is lost need not be. */
 static void forget_iterations(struct chooser *c)
 {
-    c->iterations.count = 0;
+    c->iterations.count = c->beginnings.count = 0;
     c->batch.iteration = NULL;
     c->again = true;
     leave_schedule(c);
@@ -371,10 +379,22 @@ static void begin_choice(struct chooser *c, const od_engine_stats *stats, uint64
 
 /* --- iterations ------------------------------------------------------------------------------ */
 
+/* As an earlier run has left it; NULL: none has. */
+static od_iteration *recall(struct chooser *c, od_iterations *all, const od_pattern *pattern)
+{
+    od_iteration it;
+    if (!od_iteration_recall(c->e, pattern, all == &c->beginnings, &c->given, &it))
+        return NULL;
+    bool lost = (it.best.settings.devices | it.next.settings.devices) & od_engine_lost(c->e);
+    return lost ? NULL : od_iterations_add(all, &it);
+}
+
 /* It has its settings from the beginning. */
 static void recognise(struct chooser *c, const od_pattern *pattern)
 {
     od_iteration *it = od_iterations_find(&c->iterations, pattern);
+    if (!it)
+        it = recall(c, &c->beginnings, pattern);
     c->batch.looked = true;
     c->batch.iteration = it;
     if (!it) {
@@ -403,15 +423,43 @@ static void follow(struct chooser *c, uint64_t now_ns)
     }
 }
 
+/* Others like it find data where it did: it counts. */
+static void end_first(struct chooser *c, const od_pattern *pattern, double seconds)
+{
+    od_iterations_end(&c->beginnings, pattern, &c->batch.settings, seconds);
+    od_iteration *it = od_iterations_find(&c->beginnings, pattern);
+    if (it->seconds <= 0)
+        it->seconds = seconds;
+}
+
 static void end_batch(void *chooser)
 {
     struct chooser *c = chooser;
     const od_pattern *pattern = od_engine_pattern(c->e);
     uint64_t now_ns = od_engine_clock(c->e);
     bool whole = pattern->batch == c->batch.number && c->batch.begun_ns;
-    if (pattern->tasks >= OD_PATTERN_FIRST && whole && now_ns > c->batch.begun_ns)
-        od_iterations_end(&c->iterations, pattern, &c->batch.settings,
-                          c->batch.changed ? 0 : (double)(now_ns - c->batch.begun_ns) * 1e-9);
+    if (pattern->tasks < OD_PATTERN_FIRST || !whole || now_ns <= c->batch.begun_ns)
+        return;
+    double seconds = c->batch.changed ? 0 : (double)(now_ns - c->batch.begun_ns) * 1e-9;
+    bool first = !od_iterations_find(&c->iterations, pattern);
+    if (first)
+        end_first(c, pattern, seconds);
+    if (!first || !recall(c, &c->iterations, pattern))
+        od_iterations_end(&c->iterations, pattern, &c->batch.settings, seconds);
+}
+
+static void keep_all(const struct chooser *c, const od_iterations *all)
+{
+    for (const od_iteration *it = all->kept; it < all->kept + all->count; it++)
+        if (it->rounds || all == &c->beginnings)
+            od_iteration_keep(c->e, it, all == &c->beginnings);
+}
+
+static void keep(const void *chooser)
+{
+    const struct chooser *c = chooser;
+    keep_all(c, &c->beginnings);
+    keep_all(c, &c->iterations);
 }
 
 /* --- what an engine calls ---------------------------------------------------------------------- */
@@ -468,4 +516,4 @@ static const od_choices *choices(const void *chooser)
     return &((const struct chooser *)chooser)->choices;
 }
 
-const od_chooser_ops od_auto_chooser = {create, destroy, consider, end_batch, choices};
+const od_chooser_ops od_auto_chooser = {create, destroy, consider, end_batch, choices, keep};

@@ -17,26 +17,36 @@ od_iteration *od_iterations_find(od_iterations *all, const od_pattern *pattern)
     return NULL;
 }
 
-static void begin(od_iterations *all, const od_pattern *pattern, const od_candidate *used)
+od_iteration *od_iterations_add(od_iterations *all, const od_iteration *iteration)
 {
     unsigned more = all->count < OD_ITERATIONS_KNOWN;
     memmove(all->kept + 1, all->kept, (all->count - !more) * sizeof *all->kept);
-    all->kept[0] = (od_iteration){pattern->first, pattern->hash, pattern->tasks, .best = *used, .plain = *used};
+    all->kept[0] = *iteration;
     all->count += more;
+    return &all->kept[0];
 }
 
-static void refute(od_iteration *it)
+static od_iteration new_one(const od_pattern *pattern, const od_candidate *settings)
+{
+    return (od_iteration){.first = pattern->first,
+                          .hash = pattern->hash,
+                          .tasks = pattern->tasks,
+                          .beginning = pattern->shape_first,
+                          .best = *settings,
+                          .plain = *settings};
+}
+
+static void refute(od_iteration *it, double seconds)
 {
     it->proposed = false;
-    it->refuted[it->nrefuted++] = it->next;
-    it->patience = 2 * it->rounds;
+    it->refuted[it->nrefuted++] = (od_refuted){it->next, seconds, it->rounds};
 }
 
 /* What was expected to be faster has been tried. */
 static void judge(od_iteration *it, double seconds)
 {
     if (seconds >= it->seconds) {
-        refute(it);
+        refute(it, seconds);
         return;
     }
     it->proposed = false;
@@ -50,11 +60,13 @@ void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_c
 {
     od_iteration *it = od_iterations_find(all, pattern);
     if (!it) {
-        begin(all, pattern, used);
+        od_iteration one = new_one(pattern, used);
+        od_iterations_add(all, &one);
         return;
     }
+    it->hash = it->hash ? it->hash : pattern->hash;
     if (it->hash != pattern->hash || it->tasks != pattern->tasks) { /* another graph that begins so */
-        *it = (od_iteration){pattern->first, pattern->hash, pattern->tasks, .best = it->plain, .plain = it->plain};
+        *it = new_one(pattern, &it->plain);
         return;
     }
     it->rounds++;
@@ -68,7 +80,9 @@ void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_c
 
 const od_candidate *od_iteration_settings(const od_iteration *it)
 {
-    bool tries = it->proposed && it->seconds > 0 && it->rounds >= it->patience;
+    bool tries = it->proposed && it->seconds > 0;
+    for (unsigned i = 0; i < it->nrefuted; i++) /* after each of them twice as many rounds have to pass */
+        tries = tries && it->rounds >= 2 * it->refuted[i].rounds;
     return tries ? &it->next : &it->best;
 }
 
@@ -80,7 +94,7 @@ bool od_iteration_is_open(const od_iteration *it)
 bool od_iteration_may_try(const od_iteration *it, const od_candidate *candidate)
 {
     for (unsigned i = 0; i < it->nrefuted; i++)
-        if (od_candidate_is_same(&it->refuted[i], candidate))
+        if (od_candidate_is_same(&it->refuted[i].settings, candidate))
             return false;
     return !od_candidate_is_same(candidate, &it->best);
 }

@@ -18,17 +18,24 @@
 
 enum { OD_ITERATIONS_KNOWN = 8, OD_ITERATIONS_REFUTED = 3 };
 
+/* Settings that were expected to be faster, and were not. */
+typedef struct od_refuted {
+    od_candidate settings;
+    double seconds;  /* that they took */
+    uint64_t rounds; /* before */
+} od_refuted;
+
 typedef struct od_iteration {
-    uint64_t first, hash, tasks; /* of its pattern */
+    uint64_t first, hash, tasks; /* of its pattern; hash 0: not known, it comes from an earlier run */
+    uint64_t beginning;          /* of its shape */
     od_candidate best;
     od_candidate plain; /* the best that follow no schedule */
     double seconds;    /* with the best; 0: not known yet */
     od_candidate next; /* expected to be faster */
     bool proposed;     /* there is a next one */
     uint64_t rounds;   /* so far, but for the first one */
-    uint64_t patience; /* nothing new is tried before so many: after each refutation twice as many have passed */
-    unsigned nrefuted; /* that were not faster */
-    od_candidate refuted[OD_ITERATIONS_REFUTED];
+    unsigned nrefuted;
+    od_refuted refuted[OD_ITERATIONS_REFUTED];
     unsigned nsearched;       /* how often settings have been looked for */
     bool searched;            /* they have all been gone through, or often enough */
     const od_schedule *draft; /* as far as it has been improved; NULL: there is none */
@@ -39,6 +46,8 @@ typedef struct od_iterations {
     unsigned count;
 } od_iterations;
 
+/* One that an earlier run has left. */
+od_iteration *od_iterations_add(od_iterations *all, const od_iteration *iteration);
 /* The one that begins so; NULL: it is new. It stays where it is until another one is found or ends. */
 od_iteration *od_iterations_find(od_iterations *all, const od_pattern *pattern);
 /* A batch has ended. `seconds` that it took with the settings `used` from its beginning to its end; 0: others counted

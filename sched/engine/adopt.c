@@ -214,6 +214,24 @@ void od_engine_chosen(od_engine *e, const od_choice *choice)
         od_emit(e, (od_event){.kind = OD_EVENT_SETTINGS, .ns = od_engine_now(e), .place = OD_HOST, .choice = choice});
 }
 
+void od_engine_recall(od_engine *e, const od_recalled_graph *graph, od_recall_found *found, void *arg)
+{
+    if (e->config.driver_ops->recall)
+        e->config.driver_ops->recall(e->config.driver, graph, found, arg);
+}
+
+void od_engine_keep_row(const od_engine *e, const od_recalled_graph *graph, const od_recalled_row *row)
+{
+    if (e->config.driver_ops->keep)
+        e->config.driver_ops->keep(e->config.driver, graph, row);
+}
+
+void od_engine_keep(const od_engine *e)
+{
+    if (e->chooser)
+        e->chooser_ops->keep(e->chooser);
+}
+
 const od_choices *od_engine_choices(const od_engine *e)
 {
     return e->chooser ? e->chooser_ops->choices(e->chooser) : NULL;

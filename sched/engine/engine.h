@@ -28,6 +28,7 @@
 #include "sched/graph/levels.h"
 #include "sched/graph/pattern.h"
 #include "sched/guard/banker.h"
+#include "sched/recall.h"
 #include "sched/settings.h"
 #include "sched/task.h"
 
@@ -114,6 +115,9 @@ typedef struct od_driver_ops {
      * completed, and given back at last. NULL: it cannot be had. Called where od_engine_config.recompute is set. */
     od_task *(*again)(void *driver, const od_task *task);
     void (*free_again)(void *driver, od_task *task);
+    /* What earlier runs have kept of a graph, row by row; and what is to be kept of it. NULL: nothing is. */
+    void (*recall)(void *driver, const od_recalled_graph *graph, od_recall_found *found, void *arg);
+    void (*keep)(void *driver, const od_recalled_graph *graph, const od_recalled_row *row);
     /* The program cannot go on with right results; does not return in the runtime. */
     void (*fatal)(void *driver, const char *message);
 } od_driver_ops;
@@ -388,6 +392,8 @@ double od_engine_known_seconds(const od_engine *engine);
 bool od_engine_is_awaited(const od_engine *engine);
 const od_pattern *od_engine_pattern(const od_engine *engine);
 void od_engine_in_background(od_engine *engine, od_background *job, size_t tasks);
+void od_engine_recall(od_engine *engine, const od_recalled_graph *graph, od_recall_found *found, void *arg);
+void od_engine_keep_row(const od_engine *engine, const od_recalled_graph *graph, const od_recalled_row *row);
 void od_engine_chosen(od_engine *engine, const od_choice *choice);
 
 /* --- the host ------------------------------------------------------------ */
@@ -415,6 +421,7 @@ bool od_engine_is_settled(const od_engine *engine, bool *quiet);
 void od_engine_device_stats(od_engine *engine, unsigned k, od_device_stats *stats);
 void od_engine_stats_get(od_engine *engine, od_engine_stats *stats);
 const od_choices *od_engine_choices(const od_engine *engine); /* NULL: nothing chooses */
+void od_engine_keep(const od_engine *engine); /* what choosers have found is kept by the driver */
 /* Changes with every event: a watchdog compares two readings. */
 uint64_t od_engine_events(const od_engine *engine);
 bool od_engine_is_idle(const od_engine *engine); /* no task between ready and done, no transfer, no request */

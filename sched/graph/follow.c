@@ -4,11 +4,14 @@
 
 void od_known_follow_new(od_known *known, const od_known_task *task)
 {
-    if (known->pattern.batch != known->batches)
+    od_pattern_met *met = &known->met;
+    if (known->pattern.batch != known->batches) {
         known->pattern = (od_pattern){.batch = known->batches};
+        met->nkinds = met->ndata = 0;
+    }
     for (uint32_t i = 0; i < task->nuses; i++)
-        od_pattern_mix(&known->pattern, task->uses[i].item->base + (uintptr_t)task->uses[i].mode);
-    od_pattern_add(&known->pattern, task->kind);
+        od_pattern_use(&known->pattern, met, task->uses[i].item->base, task->uses[i].mode);
+    od_pattern_add(&known->pattern, met, task->kind);
 }
 
 od_status od_known_follow_ready(od_known *known, od_task *task)

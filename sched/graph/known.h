@@ -91,6 +91,7 @@ typedef struct od_known {
     uint32_t nitems;
     double mean_size; /* of data, bytes */
     od_pattern pattern; /* of what has been submitted since all was done */
+    od_pattern_met met; /* likewise */
     od_durations durations;
     uint64_t sized; /* data that it is the mean of */
 } od_known;

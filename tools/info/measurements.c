@@ -14,8 +14,9 @@
 static const char usage[] =
     "Usage: ompdarts history [show | clear] [TEXT]\n"
     "\n"
-    "Shows or clears what earlier runs on this machine have measured, and later ones use: links, kernel times, and\n"
-    "kernels that are better off in one piece than in slices (OMPDARTS_SLICE).\n"
+    "Shows or clears what earlier runs on this machine have measured, and later ones use: links, kernel times, kernels\n"
+    "that are better off in one piece than in slices (OMPDARTS_SLICE), and with which settings graphs of tasks took\n"
+    "how long (OMPDARTS_SCHED=auto).\n"
     "TEXT: only those with it in their name.\n"
     "\n"
     "  -h, --help  this text\n"
@@ -52,7 +53,7 @@ static void put_time(double seconds)
     printf(" %7.1f %-2s", seconds, units[unit]);
 }
 
-typedef enum kind { LINKS, KERNELS, SLICES, KINDS } kind;
+typedef enum kind { LINKS, KERNELS, SLICES, GRAPHS, KINDS } kind;
 
 typedef struct listing {
     const char *text; /* to be in the names */
@@ -60,12 +61,14 @@ typedef struct listing {
     unsigned shown;
 } listing;
 
-static const char slices_of[] = "slices of ";
+static const char slices_of[] = "slices of ", graph[] = "graph ";
 
 static kind kind_of(const od_history_row *row)
 {
     if (strncmp(row->name, "link ", 5) == 0)
         return LINKS;
+    if (strncmp(row->name, graph, strlen(graph)) == 0)
+        return GRAPHS;
     return strncmp(row->name, slices_of, strlen(slices_of)) == 0 ? SLICES : KERNELS;
 }
 
@@ -96,14 +99,27 @@ static void show_slices(const od_history_row *row, const char *name)
     printf(" %8" PRIu64 "  %-8s %s%s\n", row->count, kind_of_device(row->name), name, why ? why : "");
 }
 
+/* "graph first 0123 of a.out 1700000000 on machine 62 with 4 devices of 256: SETTINGS": program, and settings. */
+static void show_graph(const od_history_row *row, const char *name)
+{
+    const char *of = strstr(row->name, " of "), *settings = strstr(row->name, ": ");
+    int length = of ? (int)strcspn(of + 4, " ") : 0;
+    (void)name;
+    printf(" %8" PRIu64, row->count);
+    put_time(row->mean);
+    printf(" %11" PRIu64 "  %-8s %.*s%s, %s\n", row->size, kind_of_device(row->name), length, of ? of + 4 : "",
+           strncmp(row->name + strlen(graph), "first ", 6) == 0 ? ", once" : "", settings ? settings + 2 : "");
+}
+
 static void show_row(const od_history_row *row, void *arg)
 {
     static const char *const titles[KINDS] = {
         [LINKS] = "last        measured  devices  link",
         [KERNELS] = "last           runs       mean  deviation        data  devices  code",
-        [SLICES] = "last       launches  devices  kernels that are not to run in slices"};
+        [SLICES] = "last       launches  devices  kernels that are not to run in slices",
+        [GRAPHS] = "last           runs       time       tasks  devices  program, settings of auto"};
     static void (*const show_one[KINDS])(const od_history_row *, const char *) = {
-        [LINKS] = show_link, [KERNELS] = show_code, [SLICES] = show_slices};
+        [LINKS] = show_link, [KERNELS] = show_code, [SLICES] = show_slices, [GRAPHS] = show_graph};
     listing *l = arg;
     char name[200], date[16];
     time_t when = (time_t)row->date;

@@ -8,6 +8,7 @@
 
 #include "sched/auto/candidates.h"
 #include "sched/auto/iterations.h"
+#include "sched/auto/remember.h"
 #include "sched/phase/active.h"
 #include "tests/unit/policy/model.h"
 
@@ -268,6 +269,41 @@ static void what_is_kept_is_bounded(void **state)
     assert_false(od_iteration_is_open(it));
 }
 
+/* --- between runs ------------------------------------------------------------------------------ */
+
+/* What is written is read again; what is none, or not what the user wants, is not. */
+static void settings_survive_as_text(void **state)
+{
+    static const char *const wrong[] = {"", "darts", "none luf 3 0 0 0 0", "darts none 3 0 0 0 0", "darts luf 0 0 0 0 0",
+                                        "darts luf 3 0 0 0 0 x", "darts luf 3 0 0 0", "eager:x luf 3 0 0 0 0"};
+    od_settings given = {.buffer = 3, .evict = od_evict_find("luf"), .active = OD_ACTIVE_AS_POLICY}, fixed;
+    od_candidate c, again;
+    char error[256], line[256];
+    (void)state;
+    assert_int_equal(od_policy_choose("darts", &given.policy, error, sizeof error), OD_OK);
+    od_work work = {.given = &given, .ndevices = 4, .ntasks = 100, .mean_seconds = 0.001, .depends = true};
+    od_candidate best = {.settings = given, .policy = "darts"};
+    best.settings.devices = 5;
+    for (unsigned i = 0; i < OD_CANDIDATES_GRID; i++) {
+        assert_true(od_candidates_of_grid(i, &best, &work, &c));
+        assert_true(od_candidate_write(&c, line, sizeof line) && od_candidate_read(line, &given, &again));
+        assert_true(od_candidate_is_same(&c, &again));
+        assert_string_equal(c.name, again.name);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(od_candidate_read(wrong[i], &given, &again));
+    assert_true(od_candidate_read("dmdas lru 3 0 2 0 0", &given, &again));
+    fixed = given;
+    fixed.evict = od_evict_find("belady");
+    assert_false(od_candidate_read("dmdas lru 3 0 2 0 0", &fixed, &again));
+    fixed = given;
+    fixed.active = 3;
+    assert_false(od_candidate_read("dmdas lru 3 0 2 0 0", &fixed, &again));
+    fixed = given;
+    fixed.lookahead = 0.5;
+    assert_false(od_candidate_read("dmdas lru 3 0 2 0 0", &fixed, &again));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +317,7 @@ int main(void)
         cmocka_unit_test(iterations_do_not_slow_down),
         cmocka_unit_test(measured_times_decide),
         cmocka_unit_test(what_is_kept_is_bounded),
+        cmocka_unit_test(settings_survive_as_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,7 +108,7 @@ typedef struct od_chooser_ops {
     void (*consider)(void *chooser);
     void (*end)(void *chooser);      /* all that was known has been done */
     const od_choices *(*choices)(const void *chooser); /* so far */
-    void (*keep)(const void *chooser); /* what it has found is to be kept for other runs */
+    void (*keep)(const void *chooser); /* what it has found is to be kept for other runs; may be NULL */
 } od_chooser_ops;
 
 typedef struct od_policy_ops {

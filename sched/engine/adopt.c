@@ -228,7 +228,7 @@ void od_engine_keep_row(const od_engine *e, const od_recalled_graph *graph, cons
 
 void od_engine_keep(const od_engine *e)
 {
-    if (e->chooser)
+    if (e->chooser && e->chooser_ops->keep)
         e->chooser_ops->keep(e->chooser);
 }
 

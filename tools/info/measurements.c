@@ -14,9 +14,9 @@
 static const char usage[] =
     "Usage: ompdarts history [show | clear] [TEXT]\n"
     "\n"
-    "Shows or clears what earlier runs on this machine have measured, and later ones use: links, kernel times, kernels\n"
-    "that are better off in one piece than in slices (OMPDARTS_SLICE), and with which settings graphs of tasks took\n"
-    "how long (OMPDARTS_SCHED=auto).\n"
+    "Shows or clears what earlier runs on this machine have measured, and later ones use: links, kernel times,\n"
+    "kernels that are better off in one piece than in slices (OMPDARTS_SLICE), and with which settings graphs of tasks\n"
+    "took how long (OMPDARTS_SCHED=auto).\n"
     "TEXT: only those with it in their name.\n"
     "\n"
     "  -h, --help  this text\n"

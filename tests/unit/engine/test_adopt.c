@@ -130,7 +130,7 @@ static const od_choices *none(const void *engine)
     return NULL;
 }
 
-static const od_chooser_ops restless = {itself, nothing, change, nothing, none};
+static const od_chooser_ops restless = {itself, nothing, change, nothing, none, NULL};
 
 /* --- runs -------------------------------------------------------------------------------- */
 
@@ -207,7 +207,7 @@ static void change_late(void *engine)
         assert_int_equal(od_engine_adopt(engine, &settings), OD_OK);
 }
 
-static const od_chooser_ops late = {itself, nothing, change_late, nothing, none};
+static const od_chooser_ops late = {itself, nothing, change_late, nothing, none, NULL};
 
 static unsigned pick_first(void *none_at_all, unsigned n)
 {
@@ -256,7 +256,7 @@ static uint64_t no_time(void *driver)
     return 0;
 }
 
-static const od_chooser_ops counting = {itself, nothing, nothing, count_end, none};
+static const od_chooser_ops counting = {itself, nothing, nothing, count_end, none, NULL};
 
 /* All that was known has been done, whoever was the last: here the host, with tasks that no device is given. */
 static void host_tasks_end_it_too(void **state)

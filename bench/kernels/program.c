@@ -172,7 +172,9 @@ static void print_traffic(const bench_traffic *traffic)
     }
 }
 
-static void print_json(const bench_program *program, const bench_config *config, const bench_outcome *outcome, bool ok)
+/* `each`: seconds of the runs, one after the other. */
+static void print_json(const bench_program *program, const bench_config *config, const bench_outcome *outcome,
+                       const double *each, bool ok)
 {
     printf("{\"program\": \"%s\", \"style\": \"%s\", \"type\": \"%s\", \"n\": %zu, \"tiles\": %zu, \"tile\": %zu, ",
            program->name, style_names[config->style], type_names[config->type], config->tiles * config->tile,
@@ -182,6 +184,9 @@ static void print_json(const bench_program *program, const bench_config *config,
     }
     printf("\"seed\": %" PRIu64 ", \"repeat\": %zu, \"seconds\": %.9g, \"gflops\": %.6g, ", config->seed,
            config->repeat, outcome->seconds, outcome->flop / outcome->seconds * 1e-9);
+    for (size_t i = 0; i < config->repeat; i++) {
+        printf("%s%.9g%s", i ? ", " : "\"each\": [", each[i], i + 1 == config->repeat ? "], " : "");
+    }
     print_traffic(&outcome->traffic);
 #ifdef BENCH_GPU
     printf("\"waits\": %s, ", gpu_waited ? "true" : "false");
@@ -261,11 +266,12 @@ static void run_small(const bench_config *config, bench_run *run)
 }
 
 /* All runs have the same input, so they must agree to the last bit. */
-static bool run_all(const bench_config *config, bench_run *run, bench_outcome *best)
+static bool run_all(const bench_config *config, bench_run *run, bench_outcome *best, double *each)
 {
     bool ok = true;
     for (size_t i = 0; i < config->repeat; i++) {
         const bench_outcome outcome = run_once(config, run);
+        each[i] = outcome.seconds;
         ok = ok && (!config->check || residual_is_right(config, &outcome));
         if (i == 0) {
             *best = outcome;
@@ -302,11 +308,16 @@ int bench_main(int argc, char **argv, const bench_program *program)
     if (config.warm_up) {
         run_small(&config, run);
     }
-    const bool ok = run_all(&config, run, &outcome);
+    double *each = calloc(config.repeat, sizeof *each);
+    if (!each) {
+        bench_fail("not enough memory");
+    }
+    const bool ok = run_all(&config, run, &outcome, each);
     if (config.json) {
-        print_json(program, &config, &outcome, ok);
+        print_json(program, &config, &outcome, each, ok);
     } else {
         print_text(program, &config, &outcome, ok);
     }
+    free(each);
     return ok ? EXIT_SUCCESS : BENCH_EXIT_WRONG;
 }

@@ -52,6 +52,9 @@ static const struct kind {
     {"mhfp", "belady", 0, OD_ACTIVE_CHOSEN, true},
     {"hfp", "belady", 0, 0, true},
     {"eager", "lru", 0, 0, false},
+    {"dmda", "lru", 0, 0, false},
+    {"mst", "belady", 0, 0, true},
+    {"rcm", "belady", 0, 0, true},
 };
 
 /* What the user has left open. */

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* After what was not faster so many times as many rounds have to pass before something new is tried. */
+enum { PATIENCE = 5 };
+
 od_iteration *od_iterations_find(od_iterations *all, const od_pattern *pattern)
 {
     for (unsigned i = 0; i < all->count; i++) {
@@ -81,8 +84,8 @@ void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_c
 const od_candidate *od_iteration_settings(const od_iteration *it)
 {
     bool tries = it->proposed && it->seconds > 0;
-    for (unsigned i = 0; i < it->nrefuted; i++) /* after each of them twice as many rounds have to pass */
-        tries = tries && it->rounds >= 2 * it->refuted[i].rounds;
+    for (unsigned i = 0; i < it->nrefuted; i++)
+        tries = tries && it->rounds >= PATIENCE * it->refuted[i].rounds;
     return tries ? &it->next : &it->best;
 }
 

@@ -230,7 +230,8 @@ static void learn(struct chooser *c, od_trial *trial)
 {
     enum { OFTEN = 3 };
     od_iteration *it = c->batch.iteration;
-    it->searched |= !trial->over || ++it->nsearched >= OFTEN;
+    if (it->seconds > 0) /* else what it took cannot be compared with what others are predicted to take */
+        it->searched |= !trial->over || ++it->nsearched >= OFTEN;
     keep_schedule(c, trial);
     propose(c, trial);
 }

@@ -76,8 +76,8 @@ od_status od_option_flag(const od_option_spec *spec, const char *text, void *val
 /* Seconds, into a double. */
 od_status od_option_seconds(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size);
 #define OD_FILE_ALLOWED                                                                                                \
-    "in a folder that can be written; in its name %p is the process, %h the machine, %q{NAME} the environment "        \
-    "variable NAME"
+    "in a folder that can be written; in its name %p is the process, %h the machine, %r the rank, %q{NAME} the "       \
+    "environment variable NAME"
 /* 0 or a file that can be written, into char[OD_OPTION_PATH]: absolute, so that a program that changes its folder does
  * not move it; "": none. */
 od_status od_option_path(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size);

@@ -42,6 +42,16 @@ static const char *append_variable(name *n, const char *at)
     return value ? at + length + 1 : NULL;
 }
 
+/* As Open MPI, MPICH and others, and Slurm tell it to their processes. */
+static const char *rank_of(const name *n)
+{
+    static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    const char *rank = NULL;
+    for (size_t i = 0; !rank && i < sizeof variables / sizeof *variables; i++)
+        rank = n->variable(variables[i]);
+    return rank ? rank : "0";
+}
+
 /* `at` is behind a percent sign: where the pattern goes on, or NULL. */
 static const char *append_special(name *n, const char *at)
 {
@@ -53,6 +63,9 @@ static const char *append_special(name *n, const char *at)
     case 'h':
         if (gethostname(text, sizeof text - 1))
             return NULL;
+        break;
+    case 'r':
+        snprintf(text, sizeof text, "%s", rank_of(n));
         break;
     case '%':
         snprintf(text, sizeof text, "%%");

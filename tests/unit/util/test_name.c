@@ -14,8 +14,12 @@
 
 #include <cmocka.h>
 
+static bool in_a_job;
+
 static const char *variable(const char *name)
 {
+    if (in_a_job && strcmp(name, "PMI_RANK") == 0)
+        return "12";
     return strcmp(name, "RANK") == 0 ? "7" : NULL;
 }
 
@@ -34,6 +38,11 @@ static void patterns_are_filled_in(void **state)
     assert_string_equal(name, expected);
     assert_int_equal(name_of("/%q{RANK}%q{RANK}.json", name), OD_OK);
     assert_string_equal(name, "/77.json");
+    assert_int_equal(name_of("/%r.json", name), OD_OK);
+    assert_string_equal(name, "/0.json");
+    in_a_job = true;
+    assert_int_equal(name_of("/%r.json", name), OD_OK);
+    assert_string_equal(name, "/12.json");
     assert_int_equal(name_of("/100%%.json", name), OD_OK);
     assert_string_equal(name, "/100%.json");
 }

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The absolute name for `pattern`: %p is the number of this process, %h the name of the machine, %r the rank in a job of
- * several processes (0 where there is none), %q{NAME} what `variable` says of NAME, %% a percent sign. OD_EINVAL: another
- * letter, or a variable that is not set; OD_EIO with errno: too long, or no folder. */
+/* The absolute name for `pattern`: %p is the number of this process, %h the name of the machine, %r the rank in a job
+ * of several processes (0 where there is none), %q{NAME} what `variable` says of NAME, %% a percent sign. OD_EINVAL:
+ * another letter, or a variable that is not set; OD_EIO with errno: too long, or no folder. */
 od_status od_file_name(char *name, size_t size, const char *pattern, const char *(*variable)(const char *name));
 
 /* What is wrong with a pattern for which od_file_name() returns OD_EINVAL; it is written to `text`. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * auto: whichever rule is predicted to end first. Now and then what is left is played under each candidate, and the best
- * is followed from then on: by the driver, where it can; otherwise as a bag (bag.h), as nobody knows what waits for what.
- * A driver's play also says whether to split a task that the rule would run. The first candidate is both local views at once: a task is split where devices starve (starve.c), otherwise where idle
- * cores take work off devices (gaspp.c).
+ * auto: whichever rule is predicted to end first. Now and then what is left is played under each candidate, and the
+ * best is followed from then on: by the driver, where it can; otherwise as a bag (bag.h), as nobody knows what waits
+ * for what. A driver's play also says whether to split a task that the rule would run.
+ *
+ * The first candidate is both local views at once: a task is split where devices starve (starve.c), otherwise where
+ * idle cores take work off devices (gaspp.c).
  */
 #include "sched/split/bag.h"
 #include "sched/split/gaspp.h"
@@ -14,8 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Plays of the driver, each with as many tasks as are left: at most 1 % of the processor time of all units until the end,
- * of which the oracle takes so much per task. And so many tasks in all, which take the simulator half a minute. */
+/* Plays of the driver, each with as many tasks as are left: at most 1 % of the processor time of all units until the
+ * end, of which the oracle takes so much per task. And so many tasks in all, which take the simulator half a minute. */
 static const double part = 0.01, play_s = 5e-6, most_played = 20000;
 static const double bag_every_s = 0.05; /* of which bags take less than 1 %: 0.15 ms for 4 kinds and 3 levels */
 enum { MOST_CHOICES = 100, MOST_CANDIDATES = 5 + OD_SPLIT_LEVELS };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What is left under a rule, played as a bag: the tasks of the view, of which none waits for another, are decided on one
- * after the other, and each runs where it ends first. Of many tasks of a kind and level some stand for all.
+ * What is left under a rule, played as a bag: the tasks of the view, of which none waits for another, are decided on
+ * one after the other, and each runs where it ends first. Of many tasks of a kind and level some stand for all.
  */
 #ifndef OD_SCHED_SPLIT_BAG_H
 #define OD_SCHED_SPLIT_BAG_H

@@ -49,8 +49,8 @@ typedef struct od_split_view {
     double queued_s; /* of these, of tasks that devices may run now and that may not be split */
     bool wants_work; /* devices will soon have nothing to do */
     od_split_kind kind[OD_SPLIT_KINDS];
-    /* Plays all that is left, and returns twice: in the play, true, and the rule goes on as it is to be played; then false,
-     * with the seconds from the beginning to the end (infinite: not before `limit`). NULL: the driver cannot. */
+    /* Plays all that is left, and returns twice: in the play, true, and the rule goes on as it is to be played; then
+     * false, with the seconds from the beginning to the end (infinite: not before `limit`). NULL: it cannot. */
     bool (*play)(void *driver, double limit, double *end_s);
     /* The tasks of level `to` that one of `level` becomes; NULL: not known. The driver's, as long as there is one. */
     const od_split_graph *(*graph)(void *driver, unsigned kind, unsigned level, unsigned to);

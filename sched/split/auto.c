@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * auto: whichever rule is predicted to end first. Now and then what is left is played under each candidate, and the
- * best is followed from then on: by the driver, where it can; otherwise as a bag (bag.h), as nobody knows what waits
- * for what. A driver's play also says whether to split a task that the rule would run.
+ * best is followed from then on: by the driver, where it can and that takes little enough; otherwise as a bag (bag.h),
+ * as if nothing waited for anything. A driver's play also says whether to split a task that the rule would run.
  *
  * The first candidate is both local views at once: a task is split where devices starve (starve.c), otherwise where
  * idle cores take work off devices (gaspp.c).
@@ -19,13 +19,13 @@
 /* Plays of the driver, each with as many tasks as are left: at most 1 % of the processor time of all units until the
  * end, of which the oracle takes so much per task. And so many tasks in all, which take the simulator half a minute. */
 static const double part = 0.01, play_s = 5e-6, most_played = 20000;
-static const double bag_every_s = 0.05; /* of which bags take less than 1 %: 0.15 ms for 4 kinds and 3 levels */
+static const double bag_every_s = 0.1; /* of which bags take less than 1 %: 0.4 ms for 4 kinds and 3 levels */
 enum { MOST_CHOICES = 100, MOST_CANDIDATES = 5 + OD_SPLIT_LEVELS };
 
 struct automatic {
     const od_split_view *view;
     od_split_choice candidate[MOST_CANDIDATES];
-    od_split_bag *bag[MOST_CANDIDATES]; /* where the driver does not play */
+    od_split_bag *bag[MOST_CANDIDATES];
     unsigned ncandidates;
     const od_split_ops *ops; /* that is followed */
     void *rule;
@@ -116,6 +116,12 @@ static double allowance(const struct automatic *a)
     return fmin(part * end_s * (v->ndevices + v->cpus) / play_s, most_played) - a->played;
 }
 
+/* The first choice among all rules must be allowed. */
+static bool plays(const struct automatic *a)
+{
+    return a->view->play && (!isinf(a->end_s) || a->ncandidates * tasks_left(a->view) <= allowance(a));
+}
+
 /* The work that is left when so many plays come again: as often as is allowed, where tasks become fewer. */
 static double next_after(const struct automatic *a, double plays)
 {
@@ -143,7 +149,7 @@ static bool play(struct automatic *a, bool *better)
 static void play_rules(struct automatic *a)
 {
     const od_split_choice *best = NULL;
-    if (a->is_play || a->view->work_s > a->next_work_s)
+    if (a->view->work_s > a->next_work_s)
         return;
     a->next_work_s = next_after(a, a->ncandidates);
     for (unsigned c = 0; c < a->ncandidates; c++) {
@@ -163,7 +169,7 @@ static void play_rules(struct automatic *a)
 static void play_task(struct automatic *a, const od_split_task *task)
 {
     bool better;
-    if (a->is_play || task->level > 0 || a->view->work_s > a->next_task_s)
+    if (a->is_play || !plays(a) || task->level > 0 || a->view->work_s > a->next_task_s)
         return;
     a->next_task_s = next_after(a, 1);
     a->splits_next = play(a, &better) || better;
@@ -190,7 +196,9 @@ static void play_bags(struct automatic *a)
 
 static void choose(struct automatic *a)
 {
-    if (a->view->play)
+    if (a->is_play)
+        return;
+    if (plays(a))
         play_rules(a);
     else
         play_bags(a);
@@ -215,8 +223,8 @@ static bool add_candidate(struct automatic *a, const od_split_ops *ops, unsigned
     if (!follow(a, &choice))
         return false;
     a->candidate[a->ncandidates] = choice;
-    a->bag[a->ncandidates] = a->view->play ? NULL : od_split_bag_create(a->view, &choice);
-    bool added = a->view->play || a->bag[a->ncandidates];
+    a->bag[a->ncandidates] = od_split_bag_create(a->view, &choice);
+    bool added = a->bag[a->ncandidates];
     a->ncandidates += added;
     return added;
 }
@@ -257,8 +265,7 @@ static od_split_answer decide(void *state, od_split_task *task)
 {
     struct automatic *a = state;
     choose(a);
-    if (a->view->play)
-        play_task(a, task);
+    play_task(a, task);
     bool splits = a->splits_next;
     a->splits_next = false;
     return splits ? OD_SPLIT_SPLIT : a->ops->decide(a->rule, task);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SAMPLE = 16 }; /* tasks of a kind and level that are decided on */
+enum { SAMPLE = 256, ROUNDS = 32 }; /* so many tasks stand for all, of all kinds in turn */
 
 /* Time goes on from one play to the next, as the rule may have a memory. */
 struct od_split_bag {
@@ -78,17 +78,30 @@ static void place(od_split_bag *b, unsigned kind, unsigned level, double count)
         run(b, kind, level, count, b->ops->on_host && b->ops->on_host(b->rule, &task));
 }
 
-static void place_all(od_split_bag *b)
+static double tasks_of(const od_split_view *v)
+{
+    double tasks = 0;
+    for (unsigned k = 0; k < v->nkinds; k++)
+        for (unsigned l = 0; l < v->nlevels; l++)
+            tasks += v->kind[k].waiting[l];
+    return tasks;
+}
+
+/* One of `step` tasks is placed; the view's numbers of tasks stay. */
+static void place_all(od_split_bag *b, double step)
 {
     od_split_view *v = &b->view;
-    for (unsigned l = 0; l < v->nlevels; l++)
-        for (unsigned k = 0; k < v->nkinds; k++) {
-            uint32_t waiting = v->kind[k].waiting[l], asked = waiting < SAMPLE ? waiting : SAMPLE;
-            for (uint32_t i = 0; i < asked && !b->unknown; i++) {
-                place(b, k, l, (double)waiting / asked);
-                v->work_s -= (double)waiting / asked * v->kind[k].device_s[l];
+    for (int round = 0; round < ROUNDS; round++)
+        for (unsigned l = 0; l < v->nlevels; l++)
+            for (unsigned k = 0; k < v->nkinds; k++) {
+                double all = v->kind[k].waiting[l] / step;
+                double first = all * round / ROUNDS, end = all * (round + 1) / ROUNDS;
+                for (double count; first < end && !b->unknown; first += count) {
+                    count = fmin(end - first, 1);
+                    place(b, k, l, count);
+                    v->work_s -= count * v->kind[k].device_s[l];
+                }
             }
-        }
 }
 
 od_split_bag *od_split_bag_create(const od_split_view *view, const od_split_choice *rule)
@@ -119,8 +132,10 @@ double od_split_bag_play(od_split_bag *b, const od_split_view *view)
     b->view.wants_work = true;
     b->device_s = b->host_s = b->begin_s;
     b->unknown = false;
-    place_all(b);
+    double step = fmax(tasks_of(view) / SAMPLE, 1);
+    b->view.work_s /= step;
+    place_all(b, step);
     double end_s = fmax(b->device_s, b->host_s), seconds = end_s - b->begin_s;
     b->begin_s = end_s;
-    return b->unknown ? 0 : seconds;
+    return b->unknown ? 0 : seconds * step;
 }

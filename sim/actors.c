@@ -45,7 +45,7 @@ void sim_fail(simulation *s, const char *message)
 static void show_progress(simulation *s)
 {
     enum { CHECK_EVERY = 256 };
-    if (!s->machine->progress || s->done % CHECK_EVERY)
+    if (!s->machine->progress || s->is_play || s->done % CHECK_EVERY)
         return;
     uint64_t now = od_clock_ns();
     if (now - s->shown_ns < OD_NS_PER_S / 2)

@@ -264,6 +264,7 @@ void sim_collect(const simulation *s, sim_result *result)
     *result = (sim_result){
         .makespan = s->end,
         .splits = s->recursive ? sim_recursive_splits(s) : 0,
+        .bound_s = s->recursive ? sim_recursive_bound(s) : 0,
         .sched_s = (double)stats.sched_ns * 1e-9, .spill_peak_bytes = stats.spill_peak_bytes};
     result->cpu = sim_cpu_stats(&stats);
     for (unsigned k = 0; k < s->machine->ndevices; k++) {

@@ -40,6 +40,8 @@ static bool depend(void *driver, const od_task *task, uint32_t i, od_trace_depen
 void sim_emit_timeline(void *driver, const od_event *event)
 {
     simulation *s = driver;
+    if (s->is_play)
+        return;
     od_trace_event(s->timeline, event);
 }
 
@@ -103,7 +105,7 @@ void sim_write_task(const simulation *s, const od_task *task, double start)
     uint32_t t = sim_task_number(s, task);
     const sim_task *what = &s->graph->tasks[t];
     char place[16];
-    if (!s->machine->trace)
+    if (!s->machine->trace || s->is_play)
         return;
     worker_name(task, place);
     fprintf(s->machine->trace, "task,%s,%u,%u,%u,%u,%s,,,,,%.9f,%.9f\n", s->graph->kernels[what->kernel].name, t,
@@ -119,7 +121,7 @@ void sim_write_task(const simulation *s, const od_task *task, double start)
 void sim_write_transfer(const simulation *s, const od_transfer *x, double start)
 {
     char from[16], to[16];
-    if (!s->machine->trace)
+    if (!s->machine->trace || s->is_play)
         return;
     static const char *const kinds[] = {
         [OD_LOAD] = "load", [OD_WRITE_BACK] = "store", [OD_EVICT] = "evict", [OD_UPDATE] = "update"};

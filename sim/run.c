@@ -10,6 +10,7 @@
 #include <simgrid/semaphore.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- the driver -------------------------------------------------------------------- */
 
@@ -383,6 +384,8 @@ od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result
         sim_set_running(s);
         sg_actor_create("main", machine->platform->memory, main_main, 0, NULL);
         simgrid_run();
+        if (s->is_play) /* it has failed, or its end would not have come */
+            _exit(EXIT_FAILURE);
         if (s->recursive ? !sim_recursive_is_done(s) : s->done < graph->ntasks)
             sim_fail(s, "the simulation stopped before all tasks had run: they wait for events that never come");
         sim_unmake_devices(s);

@@ -59,6 +59,7 @@ typedef struct sim_result {
     double makespan; /* seconds until the last task has ended, and the results are where they are to be */
     double sched_s;  /* processor time in the policy and the eviction rule */
     uint32_t splits;
+    double bound_s; /* of a recursive workload: no choice of splits takes less on these units; 0: without GLPK */
     size_t spill_peak_bytes;
     od_device_stats device[OD_MAX_DEVICES];
     od_device_stats total; /* sums; peak_bytes is the largest */

@@ -101,6 +101,7 @@ struct simulation {
     char *error;
     size_t error_size;
     bool failed;
+    bool is_play; /* in a process of its own, which tells when it ends and writes nothing (recursion/drive.c) */
     uint64_t shown_ns; /* real time of the last line of progress */
 };
 

@@ -6,8 +6,8 @@ that splits tasks beside single tile sizes.
 usage: recursive.py [--simulator FILE] [--sizes N...] [--workloads NAME...] [--csv FILE] [-o FOLDER]
 
 Sizes are tiles of 3840 per side. With --csv the rows that FILE has are not run again, and new ones are appended. Writes
-FOLDER/recursive-WORKLOAD.svg, and for each size the best rule and the best single tile size to standard output. All
-sizes take a quarter of an hour.
+FOLDER/recursive-WORKLOAD.svg, and for each size the rules over the best single tile size, and the bound (the linear program:
+all units busy without a break) over it, to standard output. All sizes take an hour.
 
 Exit status: 0 success; 1 a simulation failed; 2 the command line was refused.
 """
@@ -55,11 +55,12 @@ def run(simulator, workload, size, curve):
         sys.exit(f"recursive.py: {' '.join(command(simulator, workload, size, curve))}: {done.stderr.strip()}")
     row = list(csv.DictReader(done.stdout.splitlines()))[0]
     return {"workload": workload, "curve": curve[0], "size": str(size), "gflops": row["gflops"],
-            "makespan_s": row["makespan_s"], "cpu_tasks": row["cpu_tasks"], "splits": row["splits"]}
+            "makespan_s": row["makespan_s"], "cpu_tasks": row["cpu_tasks"], "splits": row["splits"],
+            "bound_s": row["compute_bound_s"]}
 
 
 def measure(options):
-    """{(workload, curve, size): GFlop/s}"""
+    """{(workload, curve, size): GFlop/s}, and for the curve `bound` what no rule exceeds"""
     rows = []
     if options.csv and os.path.exists(options.csv):
         with open(options.csv, encoding="utf-8") as file:
@@ -78,6 +79,10 @@ def measure(options):
                         writer = csv.DictWriter(file, rows[-1].keys())
                         writer.writeheader()
                         writer.writerows(rows)
+    for row in rows:
+        if row["curve"] == CURVES[-1][0] and float(row["bound_s"]) > 0:
+            bound = float(row["gflops"]) * float(row["makespan_s"]) / float(row["bound_s"])
+            known[row["workload"], "bound", int(row["size"])] = bound
     return known
 
 
@@ -86,16 +91,18 @@ def draw(workload, known, sizes, path):
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = "ompdarts"
     from matplotlib import pyplot
-    figure, axes = pyplot.subplots(figsize=(8, 4.5))
+    figure, axes = pyplot.subplots(figsize=(9, 4.5))
     for name, _, _, _, colour, line in CURVES:
         points = [(n * TILE, known[workload, name, n] / 1e3) for n in sizes if (workload, name, n) in known]
         axes.plot(*zip(*points), line, color=colour, label=name, marker=".", markersize=4)
+    bounds = [(n * TILE, known[workload, "bound", n] / 1e3) for n in sizes if (workload, "bound", n) in known]
+    axes.plot(*zip(*bounds), color="#d9a0d9", linewidth=0.8, label="bound")
     axes.axhline(PEAK / 1e3, color="#bbbbbb", linewidth=0.8, label="peak")
     axes.set_xlabel("order of the matrix")
     axes.set_ylabel("TFlop/s")
     axes.set_ylim(bottom=0)
     axes.set_title(f"{workload}, 2 A100 and 62 cores, simulated")
-    axes.legend(fontsize=8, loc="lower right")
+    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)
@@ -106,6 +113,7 @@ def compare(workload, known, sizes):
         single = {c[0]: known[workload, c[0], n] for c in CURVES if c[1] and (workload, c[0], n) in known}
         rules = {c[0]: known[workload, c[0], n] for c in CURVES if not c[1]}
         best = max(single, key=single.get)
+        rules["bound"] = known.get((workload, "bound", n), 0)
         print(f"{workload} {n:3}: best single {best:16} {single[best]:8.0f}; " +
               ", ".join(f"{name.removeprefix('recursive, ')} {value / single[best]:.3f}" for name, value in rules.items()))
 

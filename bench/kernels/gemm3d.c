@@ -15,6 +15,7 @@ int main(int argc, char **argv)
         .name = "gemm3d",
         .summary = "Matrix product, one task per product of two tiles.",
         .whole = true,
+        .recursive = true,
         .run_float = gemm3d_float,
         .run_double = gemm3d_double,
     };

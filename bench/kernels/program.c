@@ -152,8 +152,9 @@ static bench_config parse(int argc, char **argv, const bench_program *program)
         bench_fail("--levels is for host devices");
     }
 #endif
-    if (levels && config.style != BENCH_TASK) {
-        bench_fail("--levels is for --style task");
+    if (levels && (config.style == BENCH_BLAS || config.style == BENCH_LAPACK)) {
+        bench_fail("--levels is not for --style %s: its tasks are target regions on contiguous tiles",
+                   style_names[config.style]);
     }
     const double order = (double)config.tiles * (double)config.tile;
     if (order * order * sizeof(double) > BENCH_MAX_BYTES) {

@@ -196,16 +196,26 @@ static inline void TYPED(gather)(const bench_config *config, const TYPED(matrix)
     }
 }
 
+/* Elements of what enters as one; with levels, a tile of the first. */
+static inline size_t TYPED(entered)(const TYPED(matrix) * m)
+{
+    const size_t span = m->levels.count ? m->levels.span[0] : 1;
+    return span * span * m->t * m->t;
+}
+
 /* All of it enters, or leaves. */
 static inline void TYPED(enter_matrix)(const TYPED(matrix) * m)
 {
     REAL *at = m->at;
-    const size_t elements = m->elements, size = m->t * m->t;
+    const size_t elements = m->elements, size = TYPED(entered)(m);
     if (TYPED(is_whole)(m)) {
 #pragma omp target enter data map(to : at [0:elements])
     } else if (m->style != BENCH_TASK) {
         for (size_t i = 0; i < elements; i += size) {
             TYPED(enter)(at + i, size);
+        }
+        if (m->levels.count) { /* tasks name blocks */
+#pragma omp taskwait
         }
     }
 }
@@ -213,9 +223,11 @@ static inline void TYPED(enter_matrix)(const TYPED(matrix) * m)
 static inline void TYPED(leave_matrix)(const TYPED(matrix) * m, bool changed)
 {
     REAL *at = m->at;
-    const size_t elements = m->elements, size = m->t * m->t;
-    if (TYPED(is_whole)(m)) {
+    const size_t elements = m->elements, size = TYPED(entered)(m);
+    if (TYPED(is_whole)(m) || m->levels.count) {
 #pragma omp taskwait
+    }
+    if (TYPED(is_whole)(m)) {
         if (changed) {
 #pragma omp target exit data map(from : at [0:elements])
         } else {

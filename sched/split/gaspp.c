@@ -119,6 +119,12 @@ static void destroy(void *state)
     od_gaspp_destroy(state);
 }
 
+static bool holds(void *state)
+{
+    (void)state;
+    return true;
+}
+
 static od_split_answer decide(void *state, od_split_task *task)
 {
     return od_gaspp_decide(state, task);
@@ -127,8 +133,8 @@ static od_split_answer decide(void *state, od_split_task *task)
 static const od_split_ops gaspp = {.interface_version = OD_SPLIT_INTERFACE,
                                    .name = "gaspp",
                                    .description = "the least accelerated, as far as idle cores take work off devices",
-                                   .holds = true,
                                    .create = create,
                                    .destroy = destroy,
+                                   .holds = holds,
                                    .decide = decide};
 OD_REGISTER_SPLIT(gaspp);

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { OD_SPLIT_INTERFACE = 1, OD_SPLIT_KINDS = 16, OD_SPLIT_LEVELS = 8 };
+enum { OD_SPLIT_INTERFACE = 2, OD_SPLIT_KINDS = 16, OD_SPLIT_LEVELS = 8 };
 
 /* What a task becomes: tasks in an order in which they may run one after the other. */
 typedef struct od_split_graph {
@@ -49,6 +49,9 @@ typedef struct od_split_view {
     double queued_s; /* of these, of tasks that devices may run now and that may not be split */
     bool wants_work; /* devices will soon have nothing to do */
     od_split_kind kind[OD_SPLIT_KINDS];
+    /* Plays all that is left, and returns twice: in the play, true, and the rule goes on as it is to be played; then
+     * false, with the seconds from the beginning to the end (infinite: not before `limit`). NULL: it cannot. */
+    bool (*play)(void *driver, double limit, double *end_s);
     /* The tasks of level `to` that one of `level` becomes; NULL: not known. The driver's, as long as there is one. */
     const od_split_graph *(*graph)(void *driver, unsigned kind, unsigned level, unsigned to);
     void *driver;
@@ -80,10 +83,11 @@ typedef struct od_split_ops {
     const char *description;    /* one line */
     bool takes_level;           /* NAME=L */
     bool splits_nothing;        /* it need not be asked */
-    bool holds;                 /* it may answer OD_SPLIT_LATER, and is asked for the least urgent task first */
     /* One line in `error` where it fails. `level` is that of NAME=L. */
     od_status (*create)(const od_split_view *view, unsigned level, void **state, char *error, size_t size);
     void (*destroy)(void *state);
+    /* True: for now it may answer OD_SPLIT_LATER, and is asked for the least urgent task first. NULL: never. */
+    bool (*holds)(void *state);
     /* The task's level is not the last. */
     od_split_answer (*decide)(void *state, od_split_task *task);
     /* A task of no plan is ready, and runs as it is: on a CPU worker? NULL: where policy and engine say. */

@@ -34,7 +34,8 @@ void sim_print_csv(const sim_command *c, const sim_graph *graph, const sim_machi
             result->makespan, result->makespan > 0 ? sim_graph_flops(graph) / result->makespan * 1e-9 : 0,
             total->h2d_bytes, total->d2h_bytes, total->d2d_bytes, total->loads, total->evictions, bounds->load_bytes,
             cost, machine->platform->name, machine->buffer, sim_graph_bytes(graph), total->reloads,
-            (double)total->stall_ns * 1e-9, bounds->compute_s, bounds->critical_path_s, bounds->bus_s,
+            (double)total->stall_ns * 1e-9, machine->recursive ? result->bound_s : bounds->compute_s,
+            bounds->critical_path_s, bounds->bus_s,
             machine->lookahead, (uint64_t)total->peak_bytes, total->spilled_bytes, result->spill_peak_bytes,
             machine->cpus, machine->cores, result->cpu.tasks, (double)result->cpu.busy_ns * 1e-9,
             machine->recursive ? c->split_text ? c->split_text : "never" : "", result->splits);
@@ -78,7 +79,8 @@ void sim_print_table(const sim_command *c, const sim_graph *graph, const sim_mac
            (double)machine->memory / unit.per, unit.name, c->policy_text, c->evict->name, machine->seed, graph->ntasks,
            graph->ndata, sim_graph_bytes(graph) / unit.per, unit.name);
     if (machine->recursive)
-        printf("  makespan %12.6f s\n  split    %12u tasks\n", result->makespan, result->splits);
+        printf("  makespan %12.6f s   %8.3f of the bound (compute %.6f s)\n  split    %12u tasks\n", result->makespan,
+               ratio(result->makespan, result->bound_s), result->bound_s, result->splits);
     else
         printf("  makespan %12.6f s   %8.3f of the bound (compute %.6f s, critical path %.6f s, bus %.6f s)\n",
            result->makespan, ratio(result->makespan, bounds->time_s), bounds->compute_s, bounds->critical_path_s,

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "sim/recursion/drive.h"
 
+#include "sched/split/program.h"
 #include "sim/recursion/recursion.h"
 
+#include <math.h>
 #include <simgrid/engine.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* A task that the engine has. */
 typedef struct live {
@@ -19,6 +23,9 @@ struct sim_recursive {
     sim_recursion *recursion;
     sim_graph *graph;
     unsigned busy_cpus;
+    double bound_s;
+    int answer;    /* of a play: where it goes */
+    double latest; /* likewise: it need not go on */
 };
 
 static live *live_of(const od_task *task)
@@ -49,6 +56,41 @@ static double transfer_seconds(void *arg, const sim_access *uses, uint32_t count
         if ((uses[i].mode & OD_READ) && !s->datum[uses[i].datum]->nreplicas)
             bytes += (double)s->graph->data[uses[i].datum].bytes;
     return bytes / sim_platform_link(s->machine->platform, OD_HOST, 0, s->machine->ndevices).bandwidth;
+}
+
+/* --- plays --------------------------------------------------------------------------------- */
+
+/* Of a play, when all of it has ended, or is late. */
+static void answer(const struct sim_recursive *r, double end_s)
+{
+    ssize_t written = write(r->answer, &end_s, sizeof end_s);
+    _exit(written == sizeof end_s ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+/* The simulation goes on in a child process, which has a copy of all that there is. */
+static bool play(void *arg, double limit, double *end_s)
+{
+    simulation *s = arg;
+    int ends[2];
+    *end_s = (double)INFINITY;
+    if (pipe(ends))
+        return false;
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        s->is_play = true;
+        s->recursive->answer = ends[1];
+        s->recursive->latest = limit;
+        return true;
+    }
+    close(ends[1]);
+    if (child > 0) {
+        if (read(ends[0], end_s, sizeof *end_s) != sizeof *end_s)
+            *end_s = (double)INFINITY;
+        waitpid(child, NULL, 0);
+    }
+    close(ends[0]);
+    return false;
 }
 
 /* --- from its tasks to the engine's ------------------------------------------------------ */
@@ -91,6 +133,8 @@ void sim_recursive_advance(simulation *s)
     struct sim_recursive *r = s->recursive;
     od_split_view *view = sim_recursion_view(r->recursion);
     view->now = simgrid_get_clock();
+    if (s->is_play && view->now > r->latest)
+        answer(r, (double)INFINITY);
     view->idle_cpus = view->cpus - r->busy_cpus;
     od_engine_hold(s->engine);
     for (uint32_t node; sim_recursion_next(r->recursion, &node);)
@@ -114,8 +158,11 @@ void sim_recursive_completed(simulation *s, od_task *task)
     live *l = live_of(task);
     sim_recursion_done(s->recursive->recursion, l->node);
     free(l);
-    if (sim_recursion_is_done(s->recursive->recursion))
-        sim_wake(s, s->finished);
+    if (!sim_recursion_is_done(s->recursive->recursion))
+        return;
+    if (s->is_play)
+        answer(s->recursive, s->end);
+    sim_wake(s, s->finished);
 }
 
 void sim_recursive_runs(simulation *s, int more)
@@ -131,6 +178,24 @@ bool sim_recursive_is_done(const simulation *s)
 uint32_t sim_recursive_splits(const simulation *s)
 {
     return sim_recursion_splits(s->recursive->recursion);
+}
+
+double sim_recursive_bound(const simulation *s)
+{
+    return s->recursive->bound_s;
+}
+
+/* The linear program's: all units work without a break, whatever waits for what. */
+static double find_bound(const od_split_view *view)
+{
+    char error[256];
+    od_split_solver *solver;
+    od_split_ratios ratios = {0};
+    if (od_split_solver_create(&solver, error, sizeof error))
+        return 0;
+    bool found = od_split_solve(solver, view, 0, &ratios);
+    od_split_solver_destroy(solver);
+    return found ? ratios.seconds : 0;
 }
 
 /* --- copies ---------------------------------------------------------------------------------- */
@@ -179,12 +244,14 @@ od_status sim_recursive_create(simulation *s)
                                    .device_seconds = device_seconds,
                                    .host_seconds = host_seconds,
                                    .transfer_seconds = transfer_seconds,
+                                   .play = play,
                                    .arg = s};
     s->recursive = sim_checked(calloc(1, sizeof *s->recursive));
     s->recursive->graph = (sim_graph *)(uintptr_t)s->graph; /* it grows */
     s->recursive->recursion = sim_recursion_create(&config, s->error, s->error_size);
     if (!s->recursive->recursion)
         return OD_EINVAL;
+    s->recursive->bound_s = find_bound(sim_recursion_view(s->recursive->recursion));
     for (uint32_t k = 0; k < s->graph->nkernels && m->cpus; k++) {
         double seconds = host_seconds(s, &s->graph->kernels[k]);
         od_engine_expect_host(s->engine, &s->graph->kernels[k], seconds > 0 ? seconds : -1);

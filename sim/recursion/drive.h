@@ -20,6 +20,8 @@ void sim_recursive_runs(simulation *s, int more);
 bool sim_recursive_is_done(const simulation *s);
 /* Tasks that were split so far. */
 uint32_t sim_recursive_splits(const simulation *s);
+/* Seconds that all takes at least, as in sim_result. */
+double sim_recursive_bound(const simulation *s);
 /* Blocks of one tile that wait beside each other, for one way, move as one. */
 bool sim_recursive_is_one_copy(const simulation *s, const od_transfer *a, const od_transfer *b);
 

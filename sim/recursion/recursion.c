@@ -418,7 +418,8 @@ static bool decide(sim_recursion *r, uint32_t task)
 /* One group of tasks, all of which are alike but for their urgency. */
 static bool decide_group(sim_recursion *r, const sim_group *group)
 {
-    od_heap *heap = r->ops->holds ? &r->spare[group->op][group->level] : &r->open[group->op][group->level];
+    bool holds = r->ops->holds && r->ops->holds(r->rule);
+    od_heap *heap = holds ? &r->spare[group->op][group->level] : &r->open[group->op][group->level];
     bool any = false;
     while (heap->count && decide(r, od_heap_first(heap)))
         any = true;
@@ -472,7 +473,7 @@ sim_recursion *sim_recursion_create(const sim_recursion_config *config, char *er
     r->config = *config;
     r->ops = config->rule.ops;
     r->first_ready = r->last_ready = NONE;
-    sim_tables_make(config, &r->tables);
+    sim_tables_make(&r->config, &r->tables);
     for (int op = 0; op < SIM_OPS; op++)
         for (int l = 0; l < OD_SPLIT_LEVELS; l++) {
             od_heap_init(&r->open[op][l], is_more_urgent, r);

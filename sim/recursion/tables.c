@@ -129,6 +129,12 @@ static const od_split_graph *graph_of(void *driver, unsigned kind, unsigned leve
     return graph;
 }
 
+static bool play(void *driver, double limit, double *end_s)
+{
+    const sim_tables *t = driver;
+    return t->config->play(t->config->arg, limit, end_s);
+}
+
 /* --- groups ----------------------------------------------------------------------------- */
 
 static int by_acceleration(const void *a, const void *b)
@@ -157,12 +163,13 @@ void sim_tables_make(const sim_recursion_config *config, sim_tables *t)
     const sim_workload *w = config->workload;
     sim_op root = sim_tables_root(w);
     uint32_t ops = ops_of(root);
-    *t = (sim_tables){.side = w->n * span_of(w, 0), .triangular = root == SIM_POTRF};
+    *t = (sim_tables){.config = config, .side = w->n * span_of(w, 0), .triangular = root == SIM_POTRF};
     t->view = (od_split_view){.ndevices = config->ndevices,
                               .cpus = config->cpus,
                               .idle_cpus = config->cpus,
                               .nkinds = SIM_OPS,
                               .nlevels = w->nlevels,
+                              .play = config->play ? play : NULL,
                               .graph = graph_of,
                               .driver = t};
     for (unsigned m = 0; m < sim_ops[root].noperands; m++) {

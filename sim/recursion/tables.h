@@ -18,6 +18,7 @@ typedef struct sim_recursion_config {
     double (*host_seconds)(void *arg, const sim_kernel *kernel);   /* likewise, or it may not run there */
     /* To bring to a device what it uses and none has; NULL: nothing takes time. */
     double (*transfer_seconds)(void *arg, const sim_access *uses, uint32_t count);
+    bool (*play)(void *arg, double limit, double *end_s); /* as in od_split_view; NULL: it cannot */
     void *arg;
 } sim_recursion_config;
 
@@ -29,6 +30,7 @@ typedef struct sim_group {
 } sim_group;
 
 typedef struct sim_tables {
+    const sim_recursion_config *config;
     od_split_view view;
     unsigned span[OD_SPLIT_LEVELS]; /* blocks per side of a tile */
     uint32_t side, nblocks;         /* of a matrix, in blocks; of all */

@@ -203,6 +203,16 @@ class Outcome:
             return self.is_right() and (self.code, self.first_error()) == (other.code, other.first_error())
         return self.code == 0 and other.code == 0 and self.out == other.out
 
+    def wrong_results(self, right):
+        """Numbers of the results that differ."""
+        mine, its = ({number: line for line in out.splitlines() for number in [line.split(b":")[0]]}
+                     for out in (self.out, right.out))
+        return {number for number in mine.keys() | its.keys() if mine.get(number) != its.get(number)}
+
+    def differs_as(self, host, right):
+        """Nowhere but where the program's host versions alone give other results, too."""
+        return all(run.code == 0 for run in (self, host, right)) and self.wrong_results(right) <= host.wrong_results(right)
+
     def difference(self, right):
         """One line that says how this differs from the right outcome."""
         if self.wrong and (self.code != 0 or right.code != 0):

@@ -26,6 +26,12 @@ static void destroy(void *state)
     (void)state;
 }
 
+static bool holds(void *state)
+{
+    (void)state;
+    return random_below(&seed, 2);
+}
+
 static od_split_answer decide(void *state, od_split_task *task)
 {
     const od_split_view *view = state;
@@ -39,7 +45,7 @@ static od_split_answer decide(void *state, od_split_task *task)
 }
 
 static const od_split_ops any_rule = {
-    .name = "any", .holds = true, .create = create, .destroy = destroy, .decide = decide};
+    .name = "any", .holds = holds, .create = create, .destroy = destroy, .decide = decide};
 
 /* --- order ----------------------------------------------------------------------------------- */
 

@@ -9,8 +9,9 @@ levels=(--levels 320/160/40 16 40) # 2 x 2 tiles
 [ -z "$again" ] || levels=(--levels 160/40 8 40)
 rules="never level=1 level=2 starve gaspp lp auto"
 [ -z "$again" ] || rules="level=1 auto"
-for program in cholesky lu; do
+for program in cholesky lu gemm3d; do
     [ $program = cholesky ] || rules="level=2 auto"
+    [ $program = gemm3d ] && [ -z "$again" ] && levels=(--levels 160/80/40 8 40)
     plain 0 "$E2E_BENCH/$program" "${levels[@]: -2}"
     for rule in $rules; do
         under 0 OMPDARTS_SPLIT=$rule OMPDARTS_DEVICES=2 OMPDARTS_MEM=2M "$E2E_BENCH/$program" --repeat 2 "${levels[@]}"
@@ -22,8 +23,26 @@ for program in cholesky lu; do
     plain 0 "$E2E_BENCH/$program" "${levels[@]}" # ordinary OpenMP
     grep -qxf "$work/blocks" "$work/plain" || fail "$program without the library: $(cat "$work/plain")"
 done
-under 0 OMPDARTS_SPLIT=auto OMPDARTS_DEVICES=0 OMPDARTS_CPU=2 "$E2E_BENCH/lu" "${levels[@]}"
+under 0 OMPDARTS_SPLIT=auto OMPDARTS_DEVICES=0 OMPDARTS_CPU=2 "$E2E_BENCH/gemm3d" "${levels[@]}"
 same_checksum
+
+# Tiles in regions of their own, and one array, of which tasks of all levels name blocks: there a tile and its blocks are one
+# range, and what a tile's task has left on a device its blocks' tasks find there.
+plain 0 "$E2E_BENCH/lu" 16 64
+for style in region array; do
+    for memory in 1G 2M; do
+        under 0 OMPDARTS_SPLIT=auto OMPDARTS_DEVICES=2 OMPDARTS_MEM=$memory "$E2E_BENCH/lu" --style $style --levels 512/256/64 16 64
+        same_checksum
+        [ $style$memory != array1G ] || [ -n "${E2E_CUDA_DOUBLE-}${E2E_MPI-}" ] || stats "totals.h2d_bytes == 1024 * 1024 * 4"
+    done
+done
+
+# A child waits for its own data, not for all children of another parent: one of the first tile's waits until one of the second's
+# has run, which the same device may have taken behind it, but not all of them.
+if [ -z "$again" ]; then
+    under 0 OMPDARTS_SPLIT=level=1 OMPDARTS_DEVICES=2 OMPDARTS_BUFFER=1 OMPDARTS_SCHED=eager "$E2E_PROGRAMS/children_at_once"
+    stats "stats.tasks == 16"
+fi
 
 plain 0 "$E2E_BENCH/cholesky" --levels 320/160/40 16 40
 tasks=(4 20 816) # of 2 x 2, 4 x 4 and 16 x 16 tiles
@@ -41,6 +60,10 @@ for value in level level= level=8 level=-1 level=x never=1 gasp; do
     under 2 OMPDARTS_SPLIT=$value "$E2E_BENCH/cholesky" --levels 80/40 4 40
     says "OMPDARTS_SPLIT=$value: "
     [ "$(wc -l <"$work/err")" -eq 1 ] || fail "$ran: more than a line"
+done
+for style in blas lapack; do
+    plain 2 "$E2E_BENCH/gemm3d" --style $style --levels 80/40 4 40
+    [ "$(wc -l <"$work/err")" -eq 1 ] || fail "--style $style: $(cat "$work/err")"
 done
 for value in 80/41 40/80 80/80 "" 80 x/40 80/40/ 120/80/40; do
     plain 2 "$E2E_BENCH/cholesky" --levels "$value" 4 40

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Splitting rules, their linear program and their profiles, on plain numbers. */
+#include "sched/split/bag.h"
 #include "sched/split/gaspp.h"
 #include "sched/split/program.h"
 #include "tests/unit/random.h"
@@ -261,12 +262,96 @@ static void test_reserved(void **unused)
     od_gaspp_destroy(g);
 }
 
+/* --- plays ---------------------------------------------------------------------------------- */
+
+static double bag(const od_split_view *view, const char *text)
+{
+    char error[256] = "";
+    od_split_choice choice;
+    assert_int_equal(od_split_choose(text, &choice, error, sizeof error), OD_OK);
+    od_split_bag *b = od_split_bag_create(view, &choice);
+    assert_non_null(b);
+    double first = od_split_bag_play(b, view), again = od_split_bag_play(b, view);
+    assert_true(fabs(first - again) < 1e-9);
+    od_split_bag_destroy(b);
+    return first;
+}
+
+/* As in test_program. */
+static void test_bag(void **unused)
+{
+    (void)unused;
+    od_split_view view = {.ndevices = 1, .cpus = 4, .nkinds = 1, .nlevels = 2};
+    view.kind[0] = (od_split_kind){.device_s = {8, 3}, .host_s = {0, 4}, .waiting = {8}, .children = {{4}}};
+    assert_true(fabs(bag(&view, "never") - 64) < 1e-9);
+    double split = bag(&view, "level=1"); /* 32 tasks: somewhat more than a quarter of them on the device */
+    assert_true(split >= 24 && split <= 36);
+    view.kind[0].waiting[0] = 8000; /* some stand for all */
+    assert_true(fabs(bag(&view, "never") - 64000) < 1e-6);
+    view.ndevices = 2;
+    assert_true(fabs(bag(&view, "never") - 32000) < 1e-6);
+    view.kind[0].device_s[0] = 0;
+    assert_true(bag(&view, "never") <= 0);
+}
+
+/* A driver whose plays end `step` seconds later each; of one of them it is told that it is in it. */
+typedef struct player {
+    double end_s, step;
+    int calls, inside;
+} player;
+
+static bool play(void *driver, double limit, double *end_s)
+{
+    player *p = driver;
+    (void)limit;
+    p->calls++;
+    *end_s = p->end_s + p->step * p->calls;
+    return p->calls == p->inside;
+}
+
+/* The answer about a task that all rules split, but for never. */
+static od_split_answer answer_of(player *p)
+{
+    od_split_view view = {
+        .ndevices = 2, .nkinds = 1, .nlevels = 2, .work_s = 1000, .wants_work = true, .play = play, .driver = p};
+    view.kind[0] =
+        (od_split_kind){.device_s = {3, 1}, .spread_s = {2}, .spread_to = {1}, .waiting = {4}, .children = {{4}}};
+    od_split_task task = {.bottom_s = 600};
+    return ask(&view, "auto", &task);
+}
+
+static void test_auto(void **unused)
+{
+    (void)unused;
+    player later = {100, 1, 0, 0}, sooner = {100, -1, 0, 0}, inside = {100, 1, 0, 2};
+    assert_int_equal(answer_of(&later), OD_SPLIT_SPLIT);  /* the first candidate: where devices starve */
+    assert_true(later.calls >= 6);                        /* five rules or more, and this task */
+    assert_int_equal(answer_of(&sooner), OD_SPLIT_SPLIT); /* the last one, to level 1; and the task that is played */
+    assert_int_equal(answer_of(&inside), OD_SPLIT_RUN);   /* the second one is never */
+    assert_int_equal(inside.calls, 2);                    /* a play does not play */
+    od_split_view view = {.ndevices = 1, .cpus = 4, .nkinds = 1, .nlevels = 2, .work_s = 64, .wants_work = true};
+    view.kind[0] = (od_split_kind){.device_s = {8, 3}, .host_s = {0, 4}, .waiting = {8}, .children = {{4}}};
+    od_split_task task = {.bottom_s = 8, .ahead_s = 56};
+    od_split_solver *s = solver();
+    if (s) /* without a graph of children gaspp splits nothing, and lp ends first as a bag */
+        assert_int_equal(ask(&view, "auto", &task), ask(&view, "lp", &task));
+    od_split_solver_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_choose),  cmocka_unit_test(test_level),           cmocka_unit_test(test_starve),
-        cmocka_unit_test(test_program), cmocka_unit_test(test_random_programs), cmocka_unit_test(test_pruning),
-        cmocka_unit_test(test_best),    cmocka_unit_test(test_profiles),        cmocka_unit_test(test_reserved),
+        cmocka_unit_test(test_choose),
+        cmocka_unit_test(test_level),
+        cmocka_unit_test(test_starve),
+        cmocka_unit_test(test_program),
+        cmocka_unit_test(test_random_programs),
+        cmocka_unit_test(test_pruning),
+        cmocka_unit_test(test_best),
+        cmocka_unit_test(test_profiles),
+        cmocka_unit_test(test_reserved),
+        cmocka_unit_test(test_bag),
+        cmocka_unit_test(test_auto),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

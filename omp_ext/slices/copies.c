@@ -9,7 +9,6 @@
 #include "omp_ext/slices/merge.h"
 #include "omp_ext/tasks/launch/launch.h"
 #include "omp_ext/tasks/queue.h"
-#include "util/clock.h"
 #include "util/memory.h"
 #include "util/thread.h"
 
@@ -25,7 +24,7 @@ typedef struct part {
     void **memory;  /* of the copies, by access; NULL: the first slice uses the data themselves */
     void **at;      /* where its kernel finds its data */
     void *handle;   /* of its kernel, which is running; or NULL */
-    bool failed;
+    bool started, failed;
 } part;
 
 typedef struct run {
@@ -218,15 +217,7 @@ static bool set_slice(const part *p, od_league_slice slice)
     return copy_bytes(p->variable, p->device, &slice, initial_device(), sizeof slice);
 }
 
-static void start(const run *r, unsigned index)
-{
-    part *p = &r->parts[index];
-    const od_copies *copies = r->copies;
-    unsigned first = first_team(copies, index), teams = first_team(copies, index + 1) - first;
-    p->failed = !set_slice(p, (od_league_slice){.first_team = first, .teams = copies->teams}) ||
-                od_launch_start_at(&p->launch, r->task->access, p->at, p->device, teams, &p->handle);
-}
-
+/* It is asked for until then. */
 static bool is_running(part *p)
 {
     if (!p->handle)
@@ -241,21 +232,42 @@ static bool is_running(part *p)
     return p->handle;
 }
 
-static void await_all(const run *r)
-{
-    enum { NAP_NS = 10 * 1000 };
-    for (unsigned s = 0; s < r->copies->slices; s++)
-        while (is_running(&r->parts[s]))
-            od_thread_nap(NAP_NS);
-}
-
-/* From now on kernels run all of their teams again. False: one has excluded others, or the device does not answer. */
-static bool reset(part *p, bool *excludes)
+/* From now on kernels run all of their teams again. */
+static void reset(part *p, bool *excludes)
 {
     od_league_slice slice = {0};
-    bool answers = copy_bytes(&slice, initial_device(), p->variable, p->device, sizeof slice);
+    p->failed |= !copy_bytes(&slice, initial_device(), p->variable, p->device, sizeof slice);
+    p->failed |= !set_slice(p, (od_league_slice){0});
     *excludes |= slice.excludes;
-    return set_slice(p, (od_league_slice){0}) && answers;
+}
+
+/* Waits for its end. */
+static void finish(part *p, bool *excludes)
+{
+    enum { NAP_NS = 10 * 1000 };
+    if (!p->started)
+        return;
+    p->started = false;
+    while (is_running(p))
+        od_thread_nap(NAP_NS);
+    if (p->failed)
+        od_runtime_probe((int)p->k);
+    if (od_copies_may_be_on(p->k))
+        reset(p, excludes);
+}
+
+/* Logical devices of one GPU have one variable: their slices run one after the other. */
+static void start(const run *r, unsigned index, bool *excludes)
+{
+    part *p = &r->parts[index];
+    const od_copies *copies = r->copies;
+    unsigned first = first_team(copies, index), teams = first_team(copies, index + 1) - first;
+    for (unsigned s = 0; s < index; s++)
+        if (r->parts[s].device == p->device)
+            finish(&r->parts[s], excludes);
+    p->started = true;
+    p->failed = !set_slice(p, (od_league_slice){.first_team = first, .teams = copies->teams}) ||
+                od_launch_start_at(&p->launch, r->task->access, p->at, p->device, teams, &p->handle);
 }
 
 static od_merged run_slices(const run *r)
@@ -264,14 +276,10 @@ static od_merged run_slices(const run *r)
     if (!od_apart_begin())
         return OD_MERGED_BUSY;
     for (unsigned s = 0; s < r->copies->slices; s++)
-        start(r, s);
-    await_all(r);
+        start(r, s, &excludes);
     for (unsigned s = 0; s < r->copies->slices; s++) {
-        if (r->parts[s].failed)
-            od_runtime_probe((int)r->parts[s].k);
+        finish(&r->parts[s], &excludes);
         failed |= r->parts[s].failed;
-        if (od_copies_may_be_on(r->parts[s].k))
-            failed |= !reset(&r->parts[s], &excludes);
     }
     od_apart_end();
     return failed ? OD_MERGED_NOT : excludes ? OD_MERGED_EXCLUDES : OD_MERGED;
@@ -346,10 +354,7 @@ static bool deliver(const run *r)
 
 static int run_whole(const run *r)
 {
-    uint64_t start_ns = od_clock_ns();
-    int failed = od_launch_run(r->launch, r->task->access, r->k, NULL);
-    r->copies->whole_s = (double)(od_clock_ns() - start_ns) * 1e-9;
-    return failed;
+    return od_launch_run(r->launch, r->task->access, r->k, NULL);
 }
 
 /* On the data as they were. */

@@ -32,8 +32,7 @@ typedef struct od_copies {
     unsigned slices, teams; /* teams of all slices together, of which each has some */
     bool trial;
     od_merged merged; /* afterwards */
-    double whole_s;   /* likewise, seconds that the whole kernel has taken; 0: it has not run */
-    bool ran;         /* likewise */
+    bool ran;         /* likewise: a device has been found for it */
 } od_copies;
 
 /* Device k is not lost. */

@@ -23,8 +23,9 @@ const char *od_whole_text(od_whole reason)
         [OD_WHOLE_EXCLUDES] = "has teams that exclude each other by critical sections or locks",
         [OD_WHOLE_DIFFERS] = "does something else in slices",
         [OD_WHOLE_WORDS] = "writes to the same words in several slices",
+        [OD_WHOLE_REFUSED] = "could not be in slices in an earlier run",
         [OD_WHOLE_CLASHES] = "writes to the same pages in all slices",
-        [OD_WHOLE_CLASHED] = "wrote to the same memory in several slices of an earlier run",
+        [OD_WHOLE_CLASHED] = "wrote to the same pages in all slices of an earlier run",
         [OD_WHOLE_FEW] = "has fewer iterations than slices, or none that are known before it runs",
         [OD_WHOLE_FEW_TEAMS] = "has fewer teams than slices",
         [OD_WHOLE_TEAMS] = "has one team, by its num_teams clause or in a kernel that asks for the numbers of threads",
@@ -77,7 +78,7 @@ static void shorten(double *shortest, double seconds)
 
 void od_slicing_note_whole(od_slicing *s, double seconds)
 {
-    if (s->watched) /* the first one brings the data */
+    if (s->watched && seconds > 0) /* the first one brings the data */
         shorten(&s->whole_s, seconds);
     s->watched = true;
     s->whole_launches++;

@@ -21,6 +21,7 @@ typedef enum od_whole {
     OD_WHOLE_EXCLUDES,
     OD_WHOLE_DIFFERS,
     OD_WHOLE_WORDS,
+    OD_WHOLE_REFUSED, /* in an earlier run, for one of the last three */
     OD_WHOLE_CLASHES,
     OD_WHOLE_CLASHED, /* in an earlier run; the last of them */
     OD_WHOLE_FEW,
@@ -65,7 +66,7 @@ typedef struct od_slicing {
     unsigned pause, wait; /* launches that are whole before the next trial; how many are left */
 } od_slicing;
 
-/* The launch was whole, has been watched to its end, and has taken so long. */
+/* The launch was whole, has been watched to its end, and has taken so long; 0: others would not have. */
 void od_slicing_note_whole(od_slicing *s, double seconds);
 /* It was in slices, and has taken so long; 0: other slices would have. */
 void od_slicing_note_sliced(od_slicing *s, unsigned slices, double seconds);

@@ -36,6 +36,8 @@ static od_whole judge_data(const od_kernel_call *call)
 static od_whole judge(const od_kernel_call *call, od_slicing *s)
 {
     od_whole reason = od_slicing_decide(s, od_runtime_options()->slice == OD_SLICE_AUTO);
+    if (reason == OD_WHOLE_CLASHED)
+        reason = OD_WHOLE_REFUSED;
     if (!reason && od_images_kernel_reduces(call->kernel))
         reason = OD_WHOLE_REDUCES;
     if (!reason && od_images_kernel_names(call->kernel, "vprintf"))
@@ -133,7 +135,7 @@ static void note(od_slicing *s, const od_copies *copies, double seconds)
         od_slicing_note_sliced(s, copies->slices, seconds);
         return;
     }
-    od_slicing_note_whole(s, copies->whole_s);
+    od_slicing_note_whole(s, 0);
     s->reason = reason;
     if (copies->merged == OD_MERGED_TRIAL)
         od_slicing_note_compared(s, copies->slices);

@@ -59,6 +59,8 @@ kinds() {
     done
     right OMPDARTS_SLICE=4 OMP_NUM_TEAMS=5 "$work/program" plain # libomptarget's limit for each launch
     stats "all(k.sliced == 3 for k in stats.kernels)"
+    right OMPDARTS_SLICE=4 CUDA_DOUBLE_DEVICES=2 OMPDARTS_DEVICES='0*2,1' "$work/program" plain # two have one GPU
+    stats "all(k.sliced == 3 and k.slices == 3 for k in stats.kernels)"
     right OMPDARTS_SLICE=4 OMPDARTS_RECOMPUTE=always "$work/program" plain
     build prints "$here/slices.c" -DPRINTS
     under 0 OMPDARTS_SLICE=4 "$work/prints" print
@@ -113,7 +115,7 @@ history() {
     right OMPDARTS_SLICE=4 OMPDARTS_CACHE=1 "$work/program" racy
     whole "something else"
     right OMPDARTS_SLICE=4 OMPDARTS_CACHE=1 "$work/program" racy
-    whole "of an earlier run"
+    whole "in an earlier run"
 }
 
 $1

@@ -4,6 +4,7 @@
 
 #include "omp_ext/libomp/league.h"
 #include "omp_ext/libomp/real.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/slices/apart.h"
 #include "omp_ext/slices/merge.h"
@@ -232,13 +233,13 @@ static bool is_running(part *p)
     return p->handle;
 }
 
-/* From now on kernels run all of their teams again. */
-static void reset(part *p, bool *excludes)
+/* From now on kernels run all of their teams again. False: the device does not do what it is told. */
+static bool reset(const part *p, bool *excludes)
 {
     od_league_slice slice = {0};
-    p->failed |= !copy_bytes(&slice, initial_device(), p->variable, p->device, sizeof slice);
-    p->failed |= !set_slice(p, (od_league_slice){0});
+    bool answers = copy_bytes(&slice, initial_device(), p->variable, p->device, sizeof slice);
     *excludes |= slice.excludes;
+    return set_slice(p, (od_league_slice){0}) && answers;
 }
 
 /* Waits for its end. */
@@ -252,8 +253,12 @@ static void finish(part *p, bool *excludes)
         od_thread_nap(NAP_NS);
     if (p->failed)
         od_runtime_probe((int)p->k);
-    if (od_copies_may_be_on(p->k))
-        reset(p, excludes);
+    if (!od_copies_may_be_on(p->k) || reset(p, excludes))
+        return;
+    p->failed = true;
+    od_runtime_probe((int)p->k);
+    if (od_copies_may_be_on(p->k)) /* others would lack teams there */
+        od_fatal("a device cannot be told to run whole kernels again");
 }
 
 /* Logical devices of one GPU have one variable: their slices run one after the other. */

@@ -8,6 +8,7 @@
 #include "omp_ext/slices/whole.h"
 #include "omp_ext/tasks/job.h"
 #include "util/clock.h"
+#include "util/options.h"
 
 #include <stdlib.h>
 
@@ -48,7 +49,7 @@ static od_whole judge(const od_kernel_call *call, od_slicing *s)
 /* libomptarget launches no more than these, whatever it is asked for. 0: no limit is set. */
 static unsigned set_limit(void)
 {
-    const char *text = getenv("OMP_NUM_TEAMS");
+    const char *text = od_environment("OMP_NUM_TEAMS");
     long limit = text ? strtol(text, NULL, 10) : 0;
     return limit > 0 && limit < MOST_TEAMS ? (unsigned)limit : 0;
 }

@@ -219,7 +219,8 @@ static const od_option_spec rows[] = {
     {OD_OPTION_PREFIX "SLICE", "slice", "choice", "off", "slices", "off, auto, or a whole number from 2 to 64",
      "Synchronous kernels over whole arrays, cut into slices of their iterations that run on several devices at once "
      "(docs/openmp.md): into so many, or, with auto, as many as there are devices, where that has been measured to be "
-     "faster. Twice, three times ... as many where a slice would not fit on a device.",
+     "faster. Twice, three times ... as many where a slice would not fit on a device. On GPUs only kernels that were "
+     "compiled for it (docs/gpu.md), into as many as there are devices at most.",
      NULL, parse_slice, MEMBER(slice)},
     {OD_OPTION_PREFIX "STATS", "stats", "words", "0", "",
      "0 (off), summary, FILE, or summary,FILE; FILE: " OD_FILE_ALLOWED,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Libraries that bring device code, at the start or when they are opened later, and take it away. */
 #include "omp_ext/libomp/images.h"
+#include "omp_ext/libomp/league.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/maps/device_memory.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
+#include "omp_ext/slices/slices.h"
 #include "omp_ext/tasks/entry.h"
 
 /* A declare target variable lives on every device, with contents that we cannot see. One device is used, and constructs
@@ -27,7 +29,7 @@ void __tgt_register_lib(od_bin_desc *desc)
     if (od_images_have_variables())
         od_runtime_single_device();
     od_runtime_has_images();
-    REAL(__tgt_register_lib)(desc);
+    REAL(__tgt_register_lib)(od_slices_are_on() ? od_league_add(desc) : desc);
 }
 
 static bool is_of(const od_job *job, const void *desc)
@@ -48,6 +50,9 @@ void __tgt_unregister_lib(od_bin_desc *desc)
         if (e.size)
             od_foreign_remove((uintptr_t)e.address);
     od_images_remove(desc);
-    if (!od_runtime_was_left_inside()) /* or it could wait for ever; nothing of such a child's is worth giving back */
-        REAL(__tgt_unregister_lib)(desc);
+    if (od_runtime_was_left_inside()) /* it could wait for ever; nothing of such a child's is worth giving back */
+        return;
+    od_bin_desc *given = od_league_remove(desc);
+    REAL(__tgt_unregister_lib)(given);
+    od_league_free(given, desc);
 }

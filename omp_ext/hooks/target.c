@@ -8,6 +8,7 @@
 #include "omp_ext/maps/fortran.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/services/info.h"
+#include "omp_ext/slices/apart.h"
 #include "omp_ext/slices/slices.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
@@ -121,9 +122,11 @@ static bool uses_regions(const od_map_args *args)
 static int as_written(const od_kernel_call *call, int64_t device, od_kernel_args *args)
 {
     const void *before = od_ompt_at(call->from);
+    od_apart_enter();
     int entered = od_queue_enter_passing(device, &call->map);
     int failed = REAL(__tgt_target_kernel)(call->ident, device, call->teams, call->threads, call->kernel, args);
     od_queue_leave_passing(entered);
+    od_apart_leave();
     od_ompt_at(before);
     return failed;
 }

@@ -101,33 +101,58 @@ uint64_t od_images_kernel_build(const void *kernel)
 }
 
 /* Of what clang writes into an image beside each kernel: its ConfigurationEnvironmentTy. */
-enum { REDUCTION_BYTES_AT = 20 };
+enum { MODE_AT = 2, REDUCTION_BYTES_AT = 20, SPMD = 2 };
+
+typedef bool has_in(const od_device_image *device_image, const char *variable);
+
+static const char *environment_in(const od_device_image *device_image, const char *variable, size_t least)
+{
+    size_t bytes = (size_t)((char *)device_image->image_end - (char *)device_image->image_start), size;
+    const char *environment = od_elf_variable(device_image->image_start, bytes, variable, &size);
+    return environment && size >= least ? environment : NULL;
+}
 
 static bool reduces_in(const od_device_image *device_image, const char *variable)
 {
-    size_t bytes = (size_t)((char *)device_image->image_end - (char *)device_image->image_start), size;
     uint32_t reduction_bytes = 0;
-    const char *environment = od_elf_variable(device_image->image_start, bytes, variable, &size);
-    if (environment && size >= REDUCTION_BYTES_AT + sizeof reduction_bytes)
+    const char *environment = environment_in(device_image, variable, REDUCTION_BYTES_AT + sizeof reduction_bytes);
+    if (environment)
         memcpy(&reduction_bytes, environment + REDUCTION_BYTES_AT, sizeof reduction_bytes);
     return reduction_bytes > 0;
 }
 
-bool od_images_kernel_reduces(const void *kernel)
+static bool is_spmd_in(const od_device_image *device_image, const char *variable)
+{
+    const char *environment = environment_in(device_image, variable, MODE_AT + 1);
+    return environment && environment[MODE_AT] == SPMD;
+}
+
+/* One of the images that have the kernel does, by what is written beside it. */
+static bool any_has(const void *kernel, has_in *has)
 {
     static const char suffix[] = "_kernel_environment";
     char variable[1024];
     const char *name = NULL;
-    bool reduces = false;
+    bool any = false;
     od_lock_take(&lock);
     const image *i = images;
     while (i && !od_image_names_kernel(i->desc, kernel, &name))
         i = i->next;
     if (name && (size_t)snprintf(variable, sizeof variable, "%s%s", name, suffix) < sizeof variable)
-        for (int32_t n = 0; n < i->desc->count && !reduces; n++)
-            reduces = reduces_in(&i->desc->images[n], variable);
+        for (int32_t n = 0; n < i->desc->count && !any; n++)
+            any = has(&i->desc->images[n], variable);
     od_lock_give(&lock);
-    return reduces;
+    return any;
+}
+
+bool od_images_kernel_reduces(const void *kernel)
+{
+    return any_has(kernel, reduces_in);
+}
+
+bool od_images_kernel_is_spmd(const void *kernel)
+{
+    return any_has(kernel, is_spmd_in);
 }
 
 /* Names of symbols stand between zero bytes. */

@@ -45,6 +45,9 @@ void od_images_visit_addresses(void (*visit)(const void *kernel, void *arg), voi
 /* Whether a GPU's kernel is given memory to reduce in with each launch: its teams have a reduction. */
 bool od_images_kernel_reduces(const void *kernel);
 
+/* Whether all threads of a GPU's teams begin its kernel together: each has iterations of the distribute loop. */
+bool od_images_kernel_is_spmd(const void *kernel);
+
 /* Whether a symbol of an image that has the kernel begins like this. */
 bool od_images_kernel_names(const void *kernel, const char *prefix);
 

@@ -10,6 +10,7 @@
 #include "omp_ext/libomp/teams/events.h"
 #include "omp_ext/libomp/teams/pool.h"
 #include "omp_ext/libomp/images.h"
+#include "omp_ext/libomp/league.h"
 #include "omp_ext/tasks/queue.h"
 #include "omp_ext/tasks/task_table.h"
 #include "omp_ext/runtime/internal.h"
@@ -24,6 +25,7 @@ static void visit_locks(void (*visit)(od_lock *lock))
     od_task_table_locks(visit);
     od_device_memory_locks(visit);
     od_images_locks(visit);
+    od_league_locks(visit);
     od_interop_locks(visit);
 }
 

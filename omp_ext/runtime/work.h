@@ -22,6 +22,7 @@ typedef struct od_slice od_slice;     /* omp_ext/slices/slice.h */
 typedef struct od_entry od_entry;     /* omp_ext/tasks/entry.h */
 typedef struct od_structs od_structs; /* omp_ext/maps/structs/structs.h */
 typedef struct od_names od_names;     /* omp_ext/runtime/parts/names.c */
+typedef struct od_runner od_runner;
 
 /* A call of __tgt_target_kernel: what compiled code passes. */
 typedef struct od_kernel_call {
@@ -32,6 +33,8 @@ typedef struct od_kernel_call {
     od_kernel_args args; /* what libomptarget gets where the call passes through */
     od_map_args map;     /* its map list, as far as it has been made simple */
     const od_slice *slice; /* a part of its iterations, or it is watched (omp_ext/slices/slices.h); NULL: neither */
+    od_runner *runner;   /* who runs it on its device; NULL: od_launch_run() */
+    bool apart;          /* no other kernel runs meanwhile (omp_ext/slices/apart.h): it is none of those */
     od_structs *structs; /* what its map list has lost when it was flattened; NULL: nothing */
     const void *from;    /* of the program, where it is called */
 } od_kernel_call;
@@ -45,6 +48,11 @@ typedef struct od_launch {
     void **rewritten;    /* room for four arrays of arguments as a device gets them; in `storage` */
     void *storage;       /* malloc'ed: the arrays, and copies of private arguments */
 } od_launch;
+
+/* Runs a launch whose task has its data on device k, as od_launch_run() does, and waits for its end. 0: done. */
+struct od_runner {
+    int (*run)(od_runner *runner, const od_launch *launch, const od_task *task, unsigned k);
+};
 
 typedef enum od_captured {
     OD_CAPTURED_NOTHING,

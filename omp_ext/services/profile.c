@@ -137,8 +137,9 @@ static void put_verdicts(const od_entry *entry)
         uint64_t build;
         if (!name_verdict(name, &build, entry, verdicts[i]))
             continue;
-        uint64_t launches = od_slicing_verdict(s) == verdicts[i] ? s->sliced_launches : 0;
-        if (s->sliced_launches && (launches || od_history_find(history, name, build)))
+        uint64_t sliced = s->sliced_launches + s->by_teams; /* a GPU's may never have counted as one in slices */
+        uint64_t launches = od_slicing_verdict(s) == verdicts[i] ? sliced : 0;
+        if (sliced && (launches || od_history_find(history, name, build)))
             od_history_put(history, &(od_history_row){.size = build, .count = launches, .name = name});
     }
 }

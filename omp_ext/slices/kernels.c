@@ -18,9 +18,16 @@ const char *od_whole_text(od_whole reason)
         [OD_WHOLE_LIBRARY] = "is in a program with atomic operations that processors do not have",
         [OD_WHOLE_TASKS] = "creates tasks",
         [OD_WHOLE_PRIVATE] = "has teams that share a variable that is private to the target region",
+        [OD_WHOLE_REDUCES] = "has a reduction across the teams of a GPU",
+        [OD_WHOLE_PRINTS] = "is in a program whose kernels print",
+        [OD_WHOLE_EXCLUDES] = "has teams that exclude each other by critical sections or locks",
+        [OD_WHOLE_DIFFERS] = "does something else in slices",
+        [OD_WHOLE_WORDS] = "writes to the same words in several slices",
+        [OD_WHOLE_REFUSED] = "could not be in slices in an earlier run",
         [OD_WHOLE_CLASHES] = "writes to the same pages in all slices",
         [OD_WHOLE_CLASHED] = "wrote to the same pages in all slices of an earlier run",
         [OD_WHOLE_FEW] = "has fewer iterations than slices, or none that are known before it runs",
+        [OD_WHOLE_FEW_TEAMS] = "has fewer teams than slices",
         [OD_WHOLE_TEAMS] = "has one team, by its num_teams clause or in a kernel that asks for the numbers of threads",
         [OD_WHOLE_NO_WINDOWS] = "runs on devices where page faults are not seen",
         [OD_WHOLE_NO_REGION] = "uses data outside of data regions",
@@ -28,6 +35,11 @@ const char *od_whole_text(od_whole reason)
         [OD_WHOLE_POINTERS] = "uses structs with pointers, or device addresses",
         [OD_WHOLE_SHARED] = "uses arrays that others use in one piece, or is launched by several threads",
         [OD_WHOLE_LARGE] = "needs more than a device's memory, in its slices or to find out what these use",
+        [OD_WHOLE_NO_COPIES] = "needs more memory for copies of its data than devices have",
+        [OD_WHOLE_NO_RUNTIME] = "has been compiled without a device runtime for slices "
+                                "(--libomptarget-nvptx-bc-path, scripts/build-device-runtime.sh)",
+        [OD_WHOLE_TRIED] = "has been compared with its slices",
+        [OD_WHOLE_FAILED] = "could not run on one of the devices",
         [OD_WHOLE_SHORT] = "takes less than 100 microseconds",
         [OD_WHOLE_SLOWER] = "was not faster in slices",
         [OD_WHOLE_WAS_SLOWER] = "was not faster in slices in an earlier run",
@@ -66,7 +78,7 @@ static void shorten(double *shortest, double seconds)
 
 void od_slicing_note_whole(od_slicing *s, double seconds)
 {
-    if (s->watched) /* the first one brings the data */
+    if (s->watched && seconds > 0) /* the first one brings the data */
         shorten(&s->whole_s, seconds);
     s->watched = true;
     s->whole_launches++;
@@ -81,6 +93,18 @@ void od_slicing_note_sliced(od_slicing *s, unsigned slices, double seconds)
         return;
     s->trial++;
     shorten(&s->sliced_s, seconds);
+}
+
+bool od_slicing_should_compare(const od_slicing *s)
+{
+    return s->sliced_launches >= s->compare_at;
+}
+
+void od_slicing_note_compared(od_slicing *s, unsigned slices)
+{
+    s->slices = slices;
+    s->compare_at = s->sliced_launches + (UINT64_C(1) << (s->compared < 32 ? s->compared : 32));
+    s->compared++;
 }
 
 void od_slicing_note_touched(od_slicing *s, unsigned slice, const od_touched *touched)
@@ -155,7 +179,7 @@ static od_whole decide_by_time(od_slicing *s)
 
 od_whole od_slicing_verdict(const od_slicing *s)
 {
-    if (s->reason == OD_WHOLE_CLASHES || s->reason == OD_WHOLE_CLASHED)
+    if (s->reason >= OD_WHOLE_EXCLUDES && s->reason <= OD_WHOLE_CLASHED)
         return OD_WHOLE_CLASHES;
     return s->pause ? OD_WHOLE_SLOWER : OD_WHOLE_NOT;
 }
@@ -174,6 +198,6 @@ od_whole od_slicing_decide(od_slicing *s, bool try)
         return s->reason;
     if (!s->watched)
         return OD_WHOLE_WATCHED;
-    od_whole reason = judge(atomic_load_explicit(&s->seen, memory_order_relaxed));
+    od_whole reason = s->by_teams ? OD_WHOLE_NOT : judge(atomic_load_explicit(&s->seen, memory_order_relaxed));
     return reason || !try ? reason : decide_by_time(s);
 }

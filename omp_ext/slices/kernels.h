@@ -16,9 +16,16 @@ typedef enum od_whole {
     OD_WHOLE_LIBRARY,
     OD_WHOLE_TASKS,
     OD_WHOLE_PRIVATE,
+    OD_WHOLE_REDUCES,
+    OD_WHOLE_PRINTS,
+    OD_WHOLE_EXCLUDES,
+    OD_WHOLE_DIFFERS,
+    OD_WHOLE_WORDS,
+    OD_WHOLE_REFUSED, /* in an earlier run, for one of the last three */
     OD_WHOLE_CLASHES,
     OD_WHOLE_CLASHED, /* in an earlier run; the last of them */
     OD_WHOLE_FEW,
+    OD_WHOLE_FEW_TEAMS,
     OD_WHOLE_TEAMS,
     OD_WHOLE_NO_WINDOWS,
     OD_WHOLE_NO_REGION,
@@ -26,6 +33,10 @@ typedef enum od_whole {
     OD_WHOLE_POINTERS,
     OD_WHOLE_SHARED,
     OD_WHOLE_LARGE,
+    OD_WHOLE_NO_COPIES,
+    OD_WHOLE_NO_RUNTIME,
+    OD_WHOLE_TRIED,
+    OD_WHOLE_FAILED,
     OD_WHOLE_SHORT,
     OD_WHOLE_SLOWER,
     OD_WHOLE_WAS_SLOWER, /* in an earlier run */
@@ -39,6 +50,7 @@ typedef struct od_slicing {
     atomic_uint seen;  /* od_seen; compiled code's threads add to it */
     atomic_uint teams; /* of the last whole launch */
     bool watched;      /* it has run whole, and has been */
+    bool by_teams;     /* it is a GPU's, in slices of its teams: what it asks for does not matter */
     atomic_flag busy;  /* a thread launches it */
     od_whole reason;   /* why the last launch was whole; those for good stay */
     od_footprint *footprint; /* malloc'ed, of so many slices as were planned last; or NULL */
@@ -50,13 +62,18 @@ typedef struct od_slicing {
     double whole_s;    /* the shortest launches of the last trial, seconds; 0: none */
     double sliced_s;
     unsigned trial;    /* launches in slices of this trial */
+    uint64_t compared, compare_at; /* launches that have shown slices to do the same; sliced ones before the next */
     unsigned pause, wait; /* launches that are whole before the next trial; how many are left */
 } od_slicing;
 
-/* The launch was whole, has been watched to its end, and has taken so long. */
+/* The launch was whole, has been watched to its end, and has taken so long; 0: others would not have. */
 void od_slicing_note_whole(od_slicing *s, double seconds);
 /* It was in slices, and has taken so long; 0: other slices would have. */
 void od_slicing_note_sliced(od_slicing *s, unsigned slices, double seconds);
+/* Of a GPU's kernel: whether a launch in slices is to be compared with a whole one, which is so for the first one and
+ * then after 1, 2, 4, ... others; it has been, and slices do the same. */
+bool od_slicing_should_compare(const od_slicing *s);
+void od_slicing_note_compared(od_slicing *s, unsigned slices);
 /* One of these slices has touched this. */
 void od_slicing_note_touched(od_slicing *s, unsigned slice, const od_touched *touched);
 /* The next launch is to be in so many slices. False: out of memory. */

@@ -4,11 +4,14 @@
 
 #include "omp_ext/hooks/regions.h"
 #include "omp_ext/libomp/images.h"
+#include "omp_ext/libomp/league.h"
 #include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/maps/list.h"
 #include "omp_ext/maps/parts/by_share.h"
 #include "omp_ext/slices/slice.h"
+#include "omp_ext/slices/teams.h"
+#include "omp_ext/slices/whole.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
@@ -173,24 +176,6 @@ static unsigned decide(const od_kernel_call *call, od_slicing *s, od_whole *reas
     if (!*reason && (!count || count > call->args.trip_count))
         *reason = count ? OD_WHOLE_FEW : OD_WHOLE_LARGE;
     return *reason ? 0 : count;
-}
-
-/* --- whole --------------------------------------------------------------------------- */
-
-static int launch_whole(const od_kernel_call *call, od_slicing *s, od_whole reason)
-{
-    od_slice all = {.count = 1, .trip_count = call->args.trip_count, .seen = &s->seen, .teams = &s->teams};
-    od_kernel_call watched = *call;
-    uint64_t start_ns = od_clock_ns();
-    watched.slice = &all;
-    atomic_store(&s->teams, 0);
-    int failed = od_job_launch_sync(&watched, NULL);
-    od_runtime_lock();
-    s->reason = reason;
-    if (!failed)
-        od_slicing_note_whole(s, seconds_since(start_ns));
-    od_runtime_unlock();
-    return failed;
 }
 
 /* --- in slices -------------------------------------------------------------------------- */
@@ -367,7 +352,7 @@ static int launch_held(const od_kernel_call *call, od_slicing *s)
     unsigned count = decide(call, s, &reason);
     if (count && launch_slices(call, s, count))
         return 0;
-    return launch_whole(call, s, count ? OD_WHOLE_SHARED : reason);
+    return od_whole_launch(call, s, count ? OD_WHOLE_SHARED : reason);
 }
 
 static bool is_present_in_part(const od_map_args *args, int32_t i)
@@ -396,7 +381,7 @@ static int launch(const od_kernel_call *call, od_slicing *s)
 {
     od_whole reason = judge(call, s);
     if (reason)
-        return launch_whole(call, s, reason);
+        return od_whole_launch(call, s, reason);
     od_map_list own = outside(&call->map);
     if (own.args.count)
         od_data_hold(&own.args);
@@ -412,7 +397,10 @@ int od_slices_launch(const od_kernel_call *call)
     od_slicing *s = find_slicing(call);
     if (!s || atomic_flag_test_and_set(&s->busy)) /* another root thread's launch may change what is known of it */
         return od_job_launch_sync(call, NULL);
-    int failed = launch(call, s);
+    od_cuda_image image;
+    int failed = od_league_may_be_sliced(call->kernel) ? od_teams_launch(call, s)
+                 : od_images_cuda(&image) ? od_whole_launch(call, s, OD_WHOLE_NO_RUNTIME)
+                                          : launch(call, s);
     atomic_flag_clear(&s->busy);
     return failed;
 }

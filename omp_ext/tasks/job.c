@@ -20,6 +20,8 @@
 #include "omp_ext/services/tracing.h"
 #include "omp_ext/tasks/launch/stored.h"
 #include "omp_ext/tasks/queue.h"
+#include "omp_ext/slices/apart.h"
+#include "omp_ext/slices/slice.h"
 #include "omp_ext/split/split.h"
 #include "util/clock.h"
 #include "util/memory.h"
@@ -260,7 +262,9 @@ static int run_watched(od_job *job, unsigned k)
 static od_status run_kernel(od_job *job, int place, void **handle)
 {
     bool watched = od_runtime_guards_parts() && od_launch_has_parts(&job->task);
-    int failed = watched ? run_watched(job, (unsigned)place)
+    od_runner *runner = job->launch.call.runner;
+    int failed = runner    ? runner->run(runner, &job->launch, &job->task, (unsigned)place)
+                 : watched ? run_watched(job, (unsigned)place)
                          : od_launch_run(&job->launch, job->task.access, (unsigned)place, handle);
     if (failed)
         od_runtime_probe(place);
@@ -343,12 +347,16 @@ static od_status query_kernel(od_job *job)
     }
     if (od_queue_enter_device(k)) {
         job->handle = NULL;
+        od_apart_leave();
         od_runtime_probe(job->running_on);
         return OD_EDEVICE;
     }
     REAL(__tgt_target_nowait_query)(&job->handle);
     od_queue_leave_device(k);
-    return job->handle ? OD_EBUSY : OD_OK;
+    if (job->handle)
+        return OD_EBUSY;
+    od_apart_leave();
+    return OD_OK;
 }
 
 od_status od_job_poll(od_job *job)
@@ -397,13 +405,16 @@ static od_status run(od_job *job, int place)
 
 static od_status copy_job(od_job *to, const od_job *from)
 {
+    const od_slice *slice = from->launch.call.slice;
     od_status status = od_launch_copy(&to->launch, &from->launch.call);
     size_t bytes = from->task.naccess * sizeof *from->task.access;
     to->task.access = od_malloc(bytes + 1);
     if (status || !to->task.access)
         return OD_ENOMEM;
-    if (to->launch.call.map.count != from->launch.call.map.count)
+    if (to->launch.call.map.count != from->launch.call.map.count || (slice && slice->count > 1))
         return OD_EINVAL;
+    to->launch.call.slice = NULL; /* these are there as long as the first run */
+    to->launch.call.runner = NULL;
     memcpy(to->task.access, from->task.access, bytes);
     memcpy(to->launch.access_of, from->launch.access_of,
            (size_t)from->launch.call.map.count * sizeof *from->launch.access_of);

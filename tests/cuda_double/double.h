@@ -177,6 +177,7 @@ typedef struct cd_op {
     bool loses_device;
     unsigned value, width; /* of a fill: `bytes` are `width` bytes of it, over and over */
     const struct od_cu_function_st *kernel;
+    unsigned blocks; /* of its launch */
     cd_event *event; /* of a record or a wait, with its number */
     uint64_t record;
     void (*function)(void *);

@@ -7,7 +7,7 @@ HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 SECTION = struct.Struct("<IIQQQQIIQQ")
 SYMBOL = struct.Struct("<IBBHQQ")
 EM_CUDA, OSABI_CUDA, ET_REL, ET_EXEC = 190, 0x33, 1, 2
-PROGBITS, SYMTAB, STRTAB = 1, 2, 3
+PROGBITS, SYMTAB, STRTAB, NOBITS = 1, 2, 3, 8
 IS_KERNEL, GLOBAL, FUNCTION, OBJECT = 0x10, 1, 2, 1
 PTX = ".nv.ptx"  # an object file's text, for the link
 
@@ -49,20 +49,27 @@ def write(kind, abi, arch, sections, version=1):
     return header + body + b"".join(table)
 
 
-def write_image(abi, arch, kernels, variables, version):
+def write_image(abi, arch, all_symbols, version):
+    kernels, variables, externals = all_symbols
     strings = Strings()
     symbols, data, infos = SYMBOL.pack(0, 0, 0, 0, 0, 0), b"", []
-    data_section, text_section = 3, 4
+    data_section, text_section, zero_section, zeros = 3, 4, 5, 0
     for variable in variables:
-        data += bytes(-len(data) % 8)
-        symbols += SYMBOL.pack(strings.add(variable.name), GLOBAL << 4 | OBJECT, 0, data_section, len(data),
-                               len(variable.contents))
-        data += variable.contents
+        where, at = (data_section, len(data)) if any(variable.contents) else (zero_section, zeros)
+        at += -at % 8
+        symbols += SYMBOL.pack(strings.add(variable.name), GLOBAL << 4 | OBJECT, 0, where, at, len(variable.contents))
+        if where == data_section:
+            data += bytes(at - len(data)) + variable.contents
+        else:
+            zeros = at + len(variable.contents)
     for kernel in kernels:
         symbols += SYMBOL.pack(strings.add(kernel.name), GLOBAL << 4 | FUNCTION, IS_KERNEL, text_section, 0, 8)
         infos.append((".nv.info." + kernel.name, PROGBITS, attribute_parameter_bytes(kernel.parameter_bytes), 0, 0))
+    for external in externals:
+        symbols += SYMBOL.pack(strings.add(external.name), GLOBAL << 4 | FUNCTION, 0, 0, 0, 0)
     sections = [(".symtab", SYMTAB, symbols, 2, SYMBOL.size), (".strtab", STRTAB, strings.data, 0, 0),
-                (".nv.global.init", PROGBITS, data, 0, 0), (".text", PROGBITS, bytes(8), 0, 0)]
+                (".nv.global.init", PROGBITS, data, 0, 0), (".text", PROGBITS, bytes(8), 0, 0),
+                (".nv.global", NOBITS, bytes(zeros), 0, 0)]
     return write(ET_EXEC, abi, arch, sections + infos, version)
 
 

@@ -11,6 +11,7 @@ ENTRY = re.compile(r"\.entry\s+(?P<name>[\w$.]+)\s*\((?P<parameters>.*?)\)", re.
 PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?" + TYPE + r"[^,[]*(?:\[(?P<count>\d+)\])?")
 VARIABLE = re.compile(r"^\.(?P<linkage>visible|weak)\s+\.(?P<space>global|const)\s+(?:\.align\s+\d+\s+)?" + TYPE +
                       r"\s+(?P<name>[\w$.]+)(?P<array>\[(?P<count>\d*)\])?(?:\s*=\s*(?P<value>[^;]*))?;", re.M)
+EXTERNAL = re.compile(r"^\.extern\s+\.func\s+(?:\([^)]*\)\s*)?(?P<name>[\w$.]+)", re.M)
 WORD = re.compile(r"0[dD][0-9a-fA-F]{16}|0[fF][0-9a-fA-F]{8}|"
                   r"0[xX][0-9a-fA-F]+(?:\([^()]*\))?|-?\d+|[A-Za-z_$][\w$]*(?:\([^()]*\))?(?:[+-]\d+)?")
 
@@ -18,6 +19,11 @@ WORD = re.compile(r"0[dD][0-9a-fA-F]{16}|0[fF][0-9a-fA-F]{8}|"
 class Kernel(NamedTuple):
     name: str
     parameter_bytes: int
+
+
+class External(NamedTuple):
+    """A function of the driver's."""
+    name: str
 
 
 class Variable(NamedTuple):
@@ -51,4 +57,4 @@ def read_contents(variable):
 def read(text):
     kernels = [Kernel(entry["name"], read_parameters(entry["parameters"])) for entry in ENTRY.finditer(text)]
     variables = [Variable(v["name"], read_contents(v)) for v in VARIABLE.finditer(text)]
-    return kernels, variables
+    return kernels, variables, [External(e["name"]) for e in EXTERNAL.finditer(text)]

@@ -37,13 +37,13 @@ def main():
     if pathlib.Path(sys.argv[0]).name == "ptxas":
         output.write_bytes(elf.write_object(abi, arch, files[0].read_bytes()))
         return
-    kernels, variables = {}, {}
+    kernels, variables, externals = {}, {}, {}
     for file in files:
         text = elf.read_section(file.read_bytes(), elf.PTX).decode()
-        for symbols, seen in zip(ptx.read(text), (kernels, variables)):
+        for symbols, seen in zip(ptx.read(text), (kernels, variables, externals)):
             for symbol in symbols:
                 seen.setdefault(symbol.name, symbol)
-    output.write_bytes(elf.write_image(abi, arch, list(kernels.values()), list(variables.values()), version))
+    output.write_bytes(elf.write_image(abi, arch, [list(all.values()) for all in (kernels, variables, externals)], version))
 
 
 main()

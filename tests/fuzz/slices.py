@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random synchronous kernels over whole arrays, in slices and whole.
 
-usage: slices.py --clang CLANG --library LIBRARY [--kernels N] [--seed S] [--keep FOLDER]
+usage: slices.py --clang CLANG --library LIBRARY [--kernels N] [--seed S] [--keep FOLDER] [--gpus BUILD]
 
 Each program has ten kernels on four arrays in one data region, run several rounds in random order. Kernels read and
 write their own elements, neighbours, elements backwards, by an index array, with atomics, in memory of their team's or
@@ -10,8 +10,11 @@ thread's own, and in one team whose iterations depend on each other; with collap
 num_teams, thread_limit, dist_schedule, reductions of all operators and of the program's own, inside and outside of
 data regions, critical sections, continue, and parallel regions inside. None has a race, and nothing rounds, so the
 program without the library is the reference; with it, under several settings of OMPDARTS_SLICE, it must print the same.
+With --gpus all run on the double of NVIDIA's driver in that build folder, with the device runtime of
+scripts/build-device-runtime.sh there, which says in kernels which team is which.
 """
 import argparse
+import json
 import os
 import random
 import subprocess
@@ -23,6 +26,10 @@ SETTINGS = ["OMPDARTS_SLICE=4", "OMPDARTS_SLICE=auto", "OMPDARTS_SLICE=3 OMPDART
             "OMPDARTS_SLICE=6 OMPDARTS_DEBUG=jitter=0.0005", "OMPDARTS_SLICE=4 OMPDARTS_MEM={memory}",
             "OMPDARTS_SLICE=4 OMPDARTS_CPU=1",
             "OMPDARTS_SLICE=3 OMPDARTS_CPU=auto OMPDARTS_MEM={memory} OMPDARTS_BACKEND=omptarget:slow=3"]
+
+GPU_SETTINGS = ["OMPDARTS_SLICE=2 CUDA_DOUBLE_DEVICES=2", "OMPDARTS_SLICE=4 CUDA_DOUBLE_DEVICES=4 OMP_NUM_THREADS=2",
+                "OMPDARTS_SLICE=auto CUDA_DOUBLE_DEVICES=3 CUDA_DOUBLE_JITTER=0.0001",
+                "OMPDARTS_SLICE=4 CUDA_DOUBLE_DEVICES=4 OMPDARTS_COHERENCE=depend OMPDARTS_SCHED=eager OMPDARTS_MEM={memory}"]
 
 HEAD = """#include <omp.h>
 #include <stdint.h>
@@ -232,25 +239,60 @@ def run(command, settings=(), timeout=120):
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
 
 
+def runtime_of(options):
+    return options.gpus + "/llvm-19-device/libomptarget-nvptx-sm_90.bc"
+
+
+def commands(options, source, binary):
+    """How the program is built."""
+    llvm = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(options.clang))), "lib")
+    start = [options.clang, "-O1", "-w", "-fopenmp", "-fopenmp-targets=" + options.triple]
+    if not options.gpus:
+        return [start + [source, "-o", binary, "-Wl,-rpath," + llvm]]
+    toolkit, runtime = options.gpus + "/cuda_toolkit", runtime_of(options)
+    tools = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "cuda_toolkit")
+    folder = os.path.dirname(binary)
+    return [[os.path.join(tools, "league.sh"), options.clang, runtime, folder],
+            start + ["-fPIC", "--offload-device-only", "-c", source, "-o", binary + ".o"],
+            [options.clang, "-shared", binary + ".o", folder + "/league.o", "-o", binary + ".kernels", f"-L{toolkit}/lib",
+             f"-Wl,-rpath,{toolkit}/lib", "-lkmp", "-lm"],
+            [options.clang, "-O1", "-w", "-fopenmp", "--offload-arch=sm_90", "--cuda-path=" + toolkit,
+             "--libomptarget-nvptx-bc-path=" + runtime, source, "-o", binary, "-L" + llvm, "-Wl,-rpath," + llvm]]
+
+
+def surroundings(options):
+    if not options.gpus:
+        return []
+    return [f"LD_LIBRARY_PATH={options.gpus}/cuda_double", "CUDA_DOUBLE_MEMORY=1Gi", "OMPDARTS_BACKEND=cuda:loads=2",
+            "OMP_NUM_THREADS=1"]
+
+
 def try_one(seed, options, folder):
     """What is wrong, or None."""
     text, size = program(seed)
     source, binary = os.path.join(folder, "p.c"), os.path.join(folder, "p")
     with open(source, "w", encoding="utf-8") as file:
         file.write(text)
-    llvm = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(options.clang))), "lib")
-    built = run([options.clang, "-O1", "-w", "-fopenmp", "-fopenmp-targets=" + options.triple, source, "-o", binary,
-                 "-Wl,-rpath," + llvm])
-    if built.returncode:
-        return "does not compile:\n" + built.stderr
-    plain = run([binary])
+    for command in commands(options, source, binary):
+        built = run(command)
+        if built.returncode:
+            return "does not compile:\n" + built.stderr
+    plain = run([binary], surroundings(options) + ["CUDA_DOUBLE_STREAM_CONTEXT=0"])
     if plain.returncode:
         return f"exit code {plain.returncode} without the library"
-    for setting in SETTINGS:
-        words = setting.format(memory=size * 2 // 3 + 300000).split()
-        got = run([binary], words + ["LD_PRELOAD=" + options.library])
+    for setting in GPU_SETTINGS if options.gpus else SETTINGS:
+        words = surroundings(options) + setting.format(memory=size * (3 if options.gpus else 2) // 3 + 300000).split()
+        stats = os.path.join(folder, "stats")
+        got = run([binary], words + ["LD_PRELOAD=" + options.library, "OMPDARTS_STATS=" + stats])
         if got.returncode or got.stdout != plain.stdout:
             return f"{setting}: exit code {got.returncode}\n{got.stdout}instead of\n{plain.stdout}{got.stderr[:500]}"
+        with open(stats, encoding="utf-8") as file:
+            kernels = json.load(file).get("kernels", [])
+        options.sliced += sum(k["sliced"] > 0 for k in kernels)
+        options.all += len(kernels)
+        for k in kernels:
+            reason = k.get("reason", "") if not k["sliced"] else "in slices"
+            options.reasons[reason] = options.reasons.get(reason, 0) + 1
     return None
 
 
@@ -261,9 +303,13 @@ def main():
     parser.add_argument("--triple", default="x86_64-pc-linux-gnu")
     parser.add_argument("--kernels", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--gpus", metavar="BUILD", help="on the double of the CUDA driver in this build folder")
     parser.add_argument("--keep", help="where programs that fail are left")
     options = parser.parse_args()
-    wrong = 0
+    if options.gpus and not os.path.exists(runtime_of(options)):
+        print("skipped: no device runtime (scripts/build-device-runtime.sh)")
+        return 77
+    wrong, options.sliced, options.all, options.reasons = 0, 0, 0, {}
     programs = range(options.seed, options.seed + (options.kernels + PER_PROGRAM - 1) // PER_PROGRAM)
     for seed in programs:
         with tempfile.TemporaryDirectory() as folder:
@@ -277,8 +323,11 @@ def main():
                 if options.keep:
                     os.makedirs(options.keep, exist_ok=True)
                     os.replace(os.path.join(folder, "p.c"), os.path.join(options.keep, f"slices-{seed}.c"))
-    print(f"{len(programs)} programs of {PER_PROGRAM} kernels, {wrong} wrong")
-    return 1 if wrong else 0
+    for reason, count in sorted(options.reasons.items(), key=lambda item: -item[1]):
+        print(f"{count:6} {reason}")
+    print(f"{len(programs)} programs of {PER_PROGRAM} kernels, {wrong} wrong; of {options.all} runs of kernels "
+          f"{options.sliced} in slices")
+    return 1 if wrong or not options.sliced else 0
 
 
 if __name__ == "__main__":

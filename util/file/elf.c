@@ -50,11 +50,13 @@ static bool is_named(span strings, size_t offset, const char *name)
 static const void *contents(span file, const Elf64_Sym *symbol, size_t *size)
 {
     Elf64_Shdr section;
-    if (!read_section(file, symbol->st_shndx, &section) || section.sh_type == SHT_NOBITS)
+    if (!read_section(file, symbol->st_shndx, &section))
+        return NULL;
+    *size = symbol->st_size;
+    if (section.sh_type == SHT_NOBITS)
         return NULL;
     /* In files to be loaded symbols have addresses, as their sections do; in others, offsets. */
     uint64_t at = symbol->st_value - section.sh_addr;
-    *size = symbol->st_size;
     return part(part(file, section.sh_offset, section.sh_size), at, symbol->st_size).at;
 }
 

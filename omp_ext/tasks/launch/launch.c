@@ -9,6 +9,7 @@
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/teams/serial.h"
+#include "omp_ext/slices/apart.h"
 #include "omp_ext/slices/slice.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/remote/remote.h"
@@ -252,11 +253,9 @@ static void make_room(unsigned k, int64_t device, const od_kernel_args *args)
 
 /* Calls libomptarget, which leaves the kernel running where it can if `handle` is not NULL: for a launch with the
  * nowait flag it asks libomp two questions, which we answer. */
-int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_args *args, void **handle)
+static int carry_out_here(const od_kernel_call *call, int64_t device, od_kernel_args *args, void **handle)
 {
     int k = od_runtime_device_index((int)device);
-    if (od_remote_is(device))
-        return od_remote_launch(call, (unsigned)k, args, handle);
     if (k != OD_NOWHERE && od_queue_enter_device((unsigned)k))
         return 1;
     if (k != OD_NOWHERE)
@@ -283,6 +282,19 @@ int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_ar
         od_queue_leave_device((unsigned)k);
     if (handle)
         *handle = od_self.async_handle;
+    return failed;
+}
+
+int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_args *args, void **handle)
+{
+    int k = od_runtime_device_index((int)device);
+    if (od_remote_is(device))
+        return od_remote_launch(call, (unsigned)k, args, handle);
+    if (!call->apart)
+        od_apart_enter();
+    int failed = carry_out_here(call, device, args, handle);
+    if (!call->apart && !(handle && *handle))
+        od_apart_leave();
     return failed;
 }
 
@@ -345,6 +357,23 @@ int od_launch_run_at(const od_launch *launch, const od_access *access, void *con
     args.count -= launch->hidden + od_structs_hidden(structs);
     args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
     return od_launch_carry_out(&launch->call, device, &args, NULL);
+}
+
+int od_launch_start_at(const od_launch *launch, const od_access *access, void *const *at, int device, unsigned teams,
+                       void **handle)
+{
+    od_kernel_args args = copy_to_rewrite(launch);
+    od_kernel_call call = launch->call;
+    for (uint32_t i = 0; i < args.count; i++) {
+        int32_t j = launch->access_of[i];
+        if (j >= 0)
+            make_literal(&args, i, (uintptr_t)at[j] + ((uintptr_t)args.bases[i] - access[j].datum->base));
+    }
+    call.teams = (int32_t)teams;
+    args.teams[0] = teams;
+    args.count -= launch->hidden;
+    args.flags |= OD_KERNEL_NOWAIT;
+    return od_launch_carry_out(&call, device, &args, handle);
 }
 
 int od_launch_run_moved(const od_launch *launch, const uintptr_t *moved, int device)

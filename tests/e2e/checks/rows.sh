@@ -12,7 +12,7 @@ rows=0 failures=0
 while IFS= read -r row; do
     case $row in "| construct |"* | "| programs |"* | "|---"*) continue ;; esac
     rows=$((rows + 1))
-    one='`\(e2e\|cuda\|unit\|sim\)\.[a-z0-9_.]*`'
+    one='`\(e2e\|cuda\|nvptx19\|unit\|sim\)\.[a-z0-9_.]*`'
     names=$(sed -n "s/.*| \($one\(, $one\)*\) |\$/\1/p" <<<"$row" | tr -d '`,')
     [ -n "$names" ] || { echo "FAILED: no test is named for: $row"; failures=$((failures + 1)); }
     for name in $names; do

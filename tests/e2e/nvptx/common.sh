@@ -6,10 +6,20 @@
 #   E2E_NVPTX_CLANG  of the LLVM in question   E2E_NVPTX_LIBDIR  its libomptarget's folder
 #   E2E_LIBOMP_DIR  that of libomp
 #   E2E_CUDA_TOOLKIT  what stands for CUDA's (tests/cuda_toolkit)
+#   E2E_DEVICE_RUNTIME  that of scripts/build-device-runtime.sh, which may not be there
 . "$(dirname "$0")/../common.sh"
 export CUDA_DOUBLE_STATS=$work/driver CUDA_DOUBLE_DEVICES=2
 flags=(-O2 -fopenmp -w)
 folders=("-L$E2E_NVPTX_LIBDIR" "-L$E2E_LIBOMP_DIR" "-Wl,-rpath,$E2E_NVPTX_LIBDIR" "-Wl,-rpath,$E2E_LIBOMP_DIR")
+
+# with_leagues: programs that are built from now on have the device runtime of patches/, and leagues as GPUs have them.
+league=() runtime=(-nogpulib)
+with_leagues() {
+    [ -e "$E2E_DEVICE_RUNTIME" ] || { echo "skipped: no $E2E_DEVICE_RUNTIME (scripts/build-device-runtime.sh)"; exit 77; }
+    "$sources/../cuda_toolkit/league.sh" "$E2E_NVPTX_CLANG" "$E2E_DEVICE_RUNTIME" "$work" || exit 1
+    league=("$work/league.o")
+    runtime=("--libomptarget-nvptx-bc-path=$E2E_DEVICE_RUNTIME")
+}
 
 # build NAME SOURCE… [FLAG…]: $work/NAME, and the code of its kernels beside it
 build() {
@@ -29,9 +39,9 @@ build() {
         "$E2E_NVPTX_CLANG" "${flags[@]}" "${more[@]}" -fPIC -fopenmp-targets="$E2E_TRIPLE" --offload-device-only \
             -c "$source" -o "$object" || exit 1
     done
-    "$E2E_NVPTX_CLANG" -shared "${objects[@]}" -o "$work/$name.kernels" "-L$E2E_CUDA_TOOLKIT/lib" \
+    "$E2E_NVPTX_CLANG" -shared "${objects[@]}" "${league[@]}" -o "$work/$name.kernels" "-L$E2E_CUDA_TOOLKIT/lib" \
         "-Wl,-rpath,$E2E_CUDA_TOOLKIT/lib" -lkmp -lm || exit 1
-    "$E2E_NVPTX_CLANG" "${flags[@]}" --offload-arch=sm_90 --cuda-path="$E2E_CUDA_TOOLKIT" -nogpulib "$@" \
+    "$E2E_NVPTX_CLANG" "${flags[@]}" --offload-arch=sm_90 --cuda-path="$E2E_CUDA_TOOLKIT" "${runtime[@]}" "$@" \
         -o "$work/$name" "${folders[@]}" -lm -lpthread || exit 1
 }
 

@@ -630,6 +630,30 @@ static void short_kernels_stay_whole(void **state)
     assert_int_equal(od_slicing_decide(&s, false), OD_WHOLE_NOT);
 }
 
+/* Slices of a GPU's kernel: the first launch is compared with a whole one, then after 1, 2, 4, ... others. */
+static void comparisons_become_fewer(void **state)
+{
+    (void)state;
+    od_slicing s = {.by_teams = true};
+    unsigned compared = 0, last = 0;
+    od_slicing_note_whole(&s, 1);
+    assert_int_equal(od_slicing_decide(&s, false), OD_WHOLE_NOT);
+    for (unsigned launch = 1; launch <= 100; launch++) {
+        if (!od_slicing_should_compare(&s)) {
+            od_slicing_note_sliced(&s, 2, 1);
+            continue;
+        }
+        od_slicing_note_compared(&s, 2);
+        assert_int_equal(launch - last, compared ? (1u << (compared - 1)) + 1 : 1);
+        last = launch;
+        compared++;
+    }
+    assert_int_equal(compared, 7);
+    s.reason = OD_WHOLE_WORDS;
+    assert_int_equal(od_slicing_decide(&s, false), OD_WHOLE_WORDS);
+    assert_int_equal(od_slicing_verdict(&s), OD_WHOLE_CLASHES);
+}
+
 /* --- turns ----------------------------------------------------------------------- */
 
 static void devices_take_turns_in_the_order_in_which_they_wait(void **state)
@@ -677,6 +701,7 @@ int main(void)
         cmocka_unit_test(slices_that_are_slower_are_given_up_for_a_while),
         cmocka_unit_test(verdicts_are_recalled),
         cmocka_unit_test(short_kernels_stay_whole),
+        cmocka_unit_test(comparisons_become_fewer),
         cmocka_unit_test(devices_take_turns_in_the_order_in_which_they_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

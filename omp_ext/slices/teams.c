@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See teams.h. */
+#include "omp_ext/slices/teams.h"
+
+#include "omp_ext/libomp/images.h"
+#include "omp_ext/maps/args.h"
+#include "omp_ext/slices/copies.h"
+#include "omp_ext/slices/whole.h"
+#include "omp_ext/tasks/job.h"
+#include "util/clock.h"
+#include "util/options.h"
+
+#include <stdlib.h>
+
+enum {
+    THREADS = 128, /* of a team, where no clause says how many */
+    MOST_THREADS = 1024,
+    MOST_TEAMS = 65535, /* of a launch, by libomptarget's limit */
+};
+
+/* --- whether ------------------------------------------------------------------- */
+
+static od_whole judge_data(const od_kernel_call *call)
+{
+    const od_map_args *args = &call->map;
+    if (call->structs || od_self.holds || od_launch_bound(&(od_launch){.call = *call}) != OD_NOWHERE)
+        return OD_WHOLE_POINTERS;
+    for (int32_t i = 0; i < args->count; i++) {
+        if (args->types[i] & OD_MAP_ALWAYS)
+            return OD_WHOLE_SECTION;
+        if (od_arg_classify(args, i) == OD_ARG_ODD)
+            return OD_WHOLE_POINTERS;
+    }
+    return OD_WHOLE_NOT;
+}
+
+static od_whole judge(const od_kernel_call *call, od_slicing *s)
+{
+    od_whole reason = od_slicing_decide(s, od_runtime_options()->slice == OD_SLICE_AUTO);
+    if (reason == OD_WHOLE_CLASHED)
+        reason = OD_WHOLE_REFUSED;
+    if (!reason && od_images_kernel_reduces(call->kernel))
+        reason = OD_WHOLE_REDUCES;
+    if (!reason && od_images_kernel_names(call->kernel, "vprintf"))
+        reason = OD_WHOLE_PRINTS;
+    return reason ? reason : judge_data(call);
+}
+
+/* libomptarget launches no more than these, whatever it is asked for. 0: no limit is set. */
+static unsigned set_limit(void)
+{
+    const char *text = od_environment("OMP_NUM_TEAMS");
+    long limit = text ? strtol(text, NULL, 10) : 0;
+    return limit > 0 && limit < MOST_TEAMS ? (unsigned)limit : 0;
+}
+
+/* Of its num_teams clause, or 1 where it has no league; 0: there is no clause. */
+static unsigned teams_asked_for(const od_kernel_call *call)
+{
+    int32_t teams = (int32_t)call->args.teams[0] ? (int32_t)call->args.teams[0] : call->teams;
+    unsigned limit = set_limit(), most = limit ? limit : MOST_TEAMS;
+    if (teams < 0)
+        return 1;
+    return (unsigned)teams < most ? (unsigned)teams : most;
+}
+
+static unsigned threads_asked_for(const od_kernel_call *call)
+{
+    unsigned threads = call->args.threads[0];
+    if (!threads && call->threads > 0)
+        threads = (unsigned)call->threads;
+    return threads < MOST_THREADS ? threads : MOST_THREADS;
+}
+
+/* Of the whole league: what libomptarget takes where devices are not to be used twice by long loops, so that each team
+ * has one chunk and each slice consecutive ones. 0: it is not known. */
+static unsigned count_teams(const od_kernel_call *call, unsigned slices)
+{
+    unsigned asked = teams_asked_for(call), threads = threads_asked_for(call);
+    if (asked)
+        return asked;
+    uint64_t each = !od_images_kernel_is_spmd(call->kernel) ? 1 : threads ? threads : THREADS;
+    uint64_t teams = (call->args.trip_count + each - 1) / each;
+    uint64_t most = set_limit() ? set_limit() : (uint64_t)MOST_TEAMS * slices;
+    return (unsigned)(teams < most ? teams : most);
+}
+
+static unsigned count_devices(void)
+{
+    unsigned count = 0;
+    for (unsigned k = 0; k < od_runtime_ndevices(); k++)
+        count += od_copies_may_be_on(k);
+    return count;
+}
+
+/* How many slices, of copies->teams teams; 0: *reason says why the launch is whole. */
+static unsigned plan(const od_kernel_call *call, od_copies *copies, od_whole *reason)
+{
+    int wanted = od_runtime_options()->slice;
+    unsigned ndevices = count_devices(), slices = wanted > 0 ? (unsigned)wanted : ndevices;
+    slices = slices < ndevices ? slices : ndevices;
+    copies->teams = count_teams(call, slices);
+    bool is_long = call->args.trip_count == 0 || wanted <= 0 || call->args.trip_count >= (unsigned)wanted;
+    bool is_bare = call->args.teams[1] > 1 || call->args.teams[2] > 1; /* blocks of several dimensions */
+    if (teams_asked_for(call) == 1 || is_bare) /* the program may count on the order of the iterations of one team */
+        *reason = OD_WHOLE_TEAMS;
+    else if (slices < 2 || !copies->teams || !is_long)
+        *reason = OD_WHOLE_FEW;
+    else if (copies->teams < slices)
+        *reason = OD_WHOLE_FEW_TEAMS;
+    return *reason ? 0 : slices;
+}
+
+/* --- launches ------------------------------------------------------------------- */
+
+static od_whole reason_of(od_merged merged)
+{
+    static const od_whole reasons[] = {
+        [OD_MERGED] = OD_WHOLE_NOT,
+        [OD_MERGED_TRIAL] = OD_WHOLE_TRIED,
+        [OD_MERGED_DIFFERS] = OD_WHOLE_DIFFERS,
+        [OD_MERGED_CLASHES] = OD_WHOLE_WORDS,
+        [OD_MERGED_EXCLUDES] = OD_WHOLE_EXCLUDES,
+        [OD_MERGED_BUSY] = OD_WHOLE_SHARED,
+        [OD_MERGED_LARGE] = OD_WHOLE_NO_COPIES,
+        [OD_MERGED_POINTERS] = OD_WHOLE_POINTERS,
+        [OD_MERGED_NOT] = OD_WHOLE_FAILED,
+    };
+    return reasons[merged];
+}
+
+static void note(od_slicing *s, const od_copies *copies, double seconds)
+{
+    od_whole reason = copies->ran ? reason_of(copies->merged) : OD_WHOLE_SHARED;
+    if (!reason) {
+        od_slicing_note_sliced(s, copies->slices, seconds);
+        return;
+    }
+    od_slicing_note_whole(s, 0);
+    s->reason = reason;
+    if (copies->merged == OD_MERGED_TRIAL)
+        od_slicing_note_compared(s, copies->slices);
+}
+
+static int launch_slices(const od_kernel_call *call, od_slicing *s, od_copies *copies)
+{
+    od_kernel_call sliced = *call;
+    uint64_t start_ns = od_clock_ns();
+    copies->runner.run = od_copies_run;
+    copies->trial = od_slicing_should_compare(s);
+    sliced.runner = &copies->runner;
+    int failed = od_job_launch_sync(&sliced, NULL);
+    od_runtime_lock();
+    if (!failed)
+        note(s, copies, (double)(od_clock_ns() - start_ns) * 1e-9);
+    od_runtime_unlock();
+    return failed;
+}
+
+int od_teams_launch(const od_kernel_call *call, od_slicing *s)
+{
+    od_copies copies = {.slices = 0};
+    s->by_teams = true;
+    od_whole reason = judge(call, s);
+    if (!reason)
+        copies.slices = plan(call, &copies, &reason);
+    return reason ? od_whole_launch(call, s, reason) : launch_slices(call, s, &copies);
+}

@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# usage: slices.sh KIND
+#
+# Kernels of GPUs in slices (OMPDARTS_SLICE), with the device runtime of patches/, whose code says which team is which: KIND is
+# one of the functions below.
+. "$(dirname "$0")/common.sh"
+export CUDA_DOUBLE_DEVICES=4 OMP_NUM_THREADS=1 # teams of one thread: a league has hundreds
+here=$(dirname "$0")
+
+# whole REASON: some kernel was, to the end.
+whole() {
+    stats "any('$1' in getattr(k, 'reason', '') and k.sliced == 0 for k in stats.kernels)"
+}
+
+# programs/slices.c: the same as without the library, on 2 and 4 GPUs.
+programs() {
+    local variant variants=(stencil lastprivate histogram between whole)
+    [ -z "${E2E_THOROUGH-}" ] || variants+=(rows cells lookup reductions counters nested interleaved)
+    with_leagues
+    build program "$sources/programs/slices.c"
+    echo right >"$work/plain"
+    for variant in "${variants[@]}"; do
+        right OMPDARTS_SLICE=4 "$work/program" $variant
+        case $variant in
+        reductions) whole "reduction across the teams" ;;
+        rows) whole "fewer teams" ;;
+        between) whole "one team" ;;
+        histogram) whole "same words"; whole "critical sections" ;;
+        whole) whole "one team"; whole "none that are known" ;;
+        nested) ;;
+        *) stats "all(k.sliced >= 7 and k.slices == 4 for k in stats.kernels)" ;;
+        esac
+        [ -z "${E2E_THOROUGH-}" ] || right OMPDARTS_SLICE=auto CUDA_DOUBLE_DEVICES=2 OMP_NUM_THREADS=2 "$work/program" $variant
+    done
+    right OMPDARTS_SLICE=auto CUDA_DOUBLE_DEVICES=2 OMP_NUM_THREADS=2 "$work/program" stencil
+    right OMPDARTS_SLICE=4 OMPDARTS_COHERENCE=depend OMPDARTS_SCHED=eager OMPDARTS_MEM=8Mi "$work/program" stencil
+    right OMPDARTS_SLICE=64 CUDA_DOUBLE_DEVICES=3 CUDA_DOUBLE_JITTER=0.001 "$work/program" lookup
+    stats "all(k.slices == 3 for k in stats.kernels)"
+    right OMPDARTS_SLICE=off "$work/program" rows
+    stats "not hasattr(stats, 'kernels')"
+}
+
+# slices.c: what may be in slices and what may not.
+kinds() {
+    local kind
+    with_leagues
+    build program "$here/slices.c"
+    echo right >"$work/plain"
+    for kind in plain numbers racy critical pointers beside threads; do
+        right OMPDARTS_SLICE=4 CUDA_DOUBLE_KERNEL_TIME=0.001 "$work/program" $kind
+        case $kind in
+        plain | numbers) stats "all(k.sliced == 3 and k.whole == 3 for k in stats.kernels)" ;;
+        racy) whole "something else" ;;
+        critical) whole "critical sections" ;;
+        pointers) whole "device addresses" ;;
+        esac
+    done
+    right OMPDARTS_SLICE=4 OMP_NUM_TEAMS=5 "$work/program" plain # libomptarget's limit for each launch
+    stats "all(k.sliced == 3 for k in stats.kernels)"
+    right OMPDARTS_SLICE=4 CUDA_DOUBLE_DEVICES=2 OMPDARTS_DEVICES='0*2,1' "$work/program" plain # two have one GPU
+    stats "all(k.sliced == 3 and k.slices == 3 for k in stats.kernels)"
+    right OMPDARTS_SLICE=4 OMPDARTS_RECOMPUTE=always "$work/program" plain
+    build prints "$here/slices.c" -DPRINTS
+    under 0 OMPDARTS_SLICE=4 "$work/prints" print
+    [ "$(wc -l <"$work/out")" -eq 7 ] || fail "$ran: $(cat "$work/out")"
+    whole "kernels print"
+}
+
+# Without that runtime nothing is in slices, and the summary says why.
+stock() {
+    build program "$here/slices.c"
+    echo right >"$work/plain"
+    right OMPDARTS_SLICE=4 OMPDARTS_STATS=summary "$work/program" plain
+    whole "without a device runtime for slices"
+    says "scripts/build-device-runtime.sh"
+}
+
+# Neither memory for copies nor a device: the kernel runs all the same, where libomptarget does not end the process.
+failures() {
+    local n survived=0 status
+    with_leagues
+    build program "$here/slices.c"
+    echo right >"$work/plain"
+    under 0 OMPDARTS_SLICE=4 CUDA_DOUBLE_FAIL=cuMemAlloc:20+:2 "$work/program" plain
+    same_output
+    whole "more memory for copies"
+    export "${own_crashes[@]}"
+    ulimit -c 0
+    for n in 1:1 2:2 3:2 2:3 0:4; do
+        "$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_DEBUG=watchdog=10 OMPDARTS_SLICE=4 CUDA_DOUBLE_LOST_KERNEL=$n \
+            "$work/program" plain >"$work/out" 2>"$work/err"
+        status=$?
+        ran="kernel of device $n"
+        case $status in
+        0) grep -qx right "$work/out" && survived=$((survived + 1)) || fail "$ran: $(cat "$work/out")" ;;
+        134)
+            grep -q "with it the only copy\|while offloading is mandatory\|Failed to deallocate" "$work/err" &&
+                ! grep -q "watchdog\|invariant\|misuse" "$work/err" || fail "$ran: $(head -n 5 "$work/err")"
+            ;;
+        *) fail "$ran: exit code $status: $(head -n 5 "$work/err")" ;;
+        esac
+    done 2>/dev/null
+    echo "$survived of 5 survived"
+    [ $survived -gt 0 ] || fail "none has survived"
+}
+
+# What cannot be in slices is not tried again in the next run, until it is compiled anew.
+history() {
+    with_leagues
+    build program "$here/slices.c"
+    echo right >"$work/plain"
+    export XDG_CACHE_HOME=$work
+    right OMPDARTS_SLICE=4 OMPDARTS_CACHE=1 "$work/program" racy
+    whole "something else"
+    right OMPDARTS_SLICE=4 OMPDARTS_CACHE=1 "$work/program" racy
+    whole "in an earlier run"
+}
+
+$1
+finish

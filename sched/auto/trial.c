@@ -190,11 +190,14 @@ static void add_schedule(od_trial *t, const od_settings *others, double seconds)
         t->best = p;
 }
 
-/* Whoever fixes how many devices are active, or wants CPU workers, has no use for it. */
+/* Whoever fixes how many devices are active, or wants CPU workers, has no use for it. Larger graphs would need more plays
+ * than there is time for, and their data have so many uses that it takes long to find the next one. */
 static bool may_improve(const od_trial *t)
 {
-    return t->improves && t->best && !t->over && !t->copy.problem.cpus && t->given.active <= 0 &&
-           t->ntried < OD_TRIAL_MOST && t->given.evict == od_evict_find(t->given.policy.ops->default_evict);
+    enum { MOST_TASKS = 4000 };
+    bool open = t->given.active <= 0 && t->given.evict == od_evict_find(t->given.policy.ops->default_evict);
+    return t->improves && open && t->best && !t->over && !t->copy.problem.cpus && t->work.ntasks <= MOST_TASKS &&
+           t->ntried < OD_TRIAL_MOST;
 }
 
 static void improve(od_trial *t)

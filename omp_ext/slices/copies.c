@@ -271,8 +271,12 @@ static void start(const run *r, unsigned index, bool *excludes)
         if (r->parts[s].device == p->device)
             finish(&r->parts[s], excludes);
     p->started = true;
+    p->launch.call.teams = (int32_t)teams;
+    p->launch.call.args.teams[0] = teams;
+    if (copies->threads)
+        p->launch.call.args.threads[0] = copies->threads;
     p->failed = !set_slice(p, (od_league_slice){.first_team = first, .teams = copies->teams}) ||
-                od_launch_start_at(&p->launch, r->task->access, p->at, p->device, teams, &p->handle);
+                od_launch_start_at(&p->launch, r->task->access, p->at, p->device, &p->handle);
 }
 
 static od_merged run_slices(const run *r)

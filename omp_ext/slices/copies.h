@@ -30,6 +30,7 @@ typedef enum od_merged {
 typedef struct od_copies {
     od_runner runner;
     unsigned slices, teams; /* teams of all slices together, of which each has some */
+    unsigned threads;       /* of each team; 0: as libomptarget likes */
     bool trial;
     od_merged merged; /* afterwards */
     bool ran;         /* likewise: a device has been found for it */

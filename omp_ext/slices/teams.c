@@ -73,14 +73,19 @@ static unsigned threads_asked_for(const od_kernel_call *call)
 }
 
 /* Of the whole league: what libomptarget takes where devices are not to be used twice by long loops, so that each team
- * has one chunk and each slice consecutive ones. 0: it is not known. */
-static unsigned count_teams(const od_kernel_call *call, unsigned slices)
+ * has one chunk and each slice consecutive ones. Of short loops that its threads divide a team has fewer threads than
+ * usual, *threads; 0: the usual number. Returns 0 where it is not known. */
+static unsigned count_teams(const od_kernel_call *call, unsigned slices, unsigned *threads)
 {
-    unsigned asked = teams_asked_for(call), threads = threads_asked_for(call);
-    if (asked)
+    unsigned asked = teams_asked_for(call), asked_threads = threads_asked_for(call);
+    uint64_t trip_count = call->args.trip_count;
+    if (asked || !trip_count)
         return asked;
-    uint64_t each = !od_images_kernel_is_spmd(call->kernel) ? 1 : threads ? threads : THREADS;
-    uint64_t teams = (call->args.trip_count + each - 1) / each;
+    bool is_divided = od_images_kernel_is_spmd(call->kernel);
+    uint64_t each = !is_divided ? 1 : asked_threads ? asked_threads : THREADS;
+    if (is_divided && !asked_threads && trip_count <= each * (slices - 1))
+        *threads = (unsigned)(each = (trip_count + slices - 1) / slices);
+    uint64_t teams = (trip_count + each - 1) / each;
     uint64_t most = set_limit() ? set_limit() : (uint64_t)MOST_TEAMS * slices;
     return (unsigned)(teams < most ? teams : most);
 }
@@ -99,7 +104,7 @@ static unsigned plan(const od_kernel_call *call, od_copies *copies, od_whole *re
     int wanted = od_runtime_options()->slice;
     unsigned ndevices = count_devices(), slices = wanted > 0 ? (unsigned)wanted : ndevices;
     slices = slices < ndevices ? slices : ndevices;
-    copies->teams = count_teams(call, slices);
+    copies->teams = count_teams(call, slices, &copies->threads);
     bool is_long = call->args.trip_count == 0 || wanted <= 0 || call->args.trip_count >= (unsigned)wanted;
     bool is_bare = call->args.teams[1] > 1 || call->args.teams[2] > 1; /* blocks of several dimensions */
     if (teams_asked_for(call) == 1 || is_bare) /* the program may count on the order of the iterations of one team */

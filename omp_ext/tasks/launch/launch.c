@@ -359,21 +359,17 @@ int od_launch_run_at(const od_launch *launch, const od_access *access, void *con
     return od_launch_carry_out(&launch->call, device, &args, NULL);
 }
 
-int od_launch_start_at(const od_launch *launch, const od_access *access, void *const *at, int device, unsigned teams,
-                       void **handle)
+int od_launch_start_at(const od_launch *launch, const od_access *access, void *const *at, int device, void **handle)
 {
     od_kernel_args args = copy_to_rewrite(launch);
-    od_kernel_call call = launch->call;
     for (uint32_t i = 0; i < args.count; i++) {
         int32_t j = launch->access_of[i];
         if (j >= 0)
             make_literal(&args, i, (uintptr_t)at[j] + ((uintptr_t)args.bases[i] - access[j].datum->base));
     }
-    call.teams = (int32_t)teams;
-    args.teams[0] = teams;
     args.count -= launch->hidden;
     args.flags |= OD_KERNEL_NOWAIT;
-    return od_launch_carry_out(&call, device, &args, handle);
+    return od_launch_carry_out(&launch->call, device, &args, handle);
 }
 
 int od_launch_run_moved(const od_launch *launch, const uintptr_t *moved, int device)

@@ -26,9 +26,8 @@ bool od_launch_reaches(const od_datum *d);
 /* Carries out a launch whose data are on no device of ours on OpenMP's device, where at[i] is what its kernel uses as
  * access[i]; NULL: what libomptarget makes of the map list. */
 int od_launch_run_at(const od_launch *launch, const od_access *access, void *const *at, int device);
-/* Likewise without structs, with so many teams; the kernel may be left running, as of od_launch_carry_out(). */
-int od_launch_start_at(const od_launch *launch, const od_access *access, void *const *at, int device, unsigned teams,
-                       void **handle);
+/* Likewise without structs; the kernel may be left running, as of od_launch_carry_out(). */
+int od_launch_start_at(const od_launch *launch, const od_access *access, void *const *at, int device, void **handle);
 /* Likewise without structs: access i is moved[i] behind where it is in the program's memory. */
 int od_launch_run_moved(const od_launch *launch, const uintptr_t *moved, int device);
 /* Where the contents of a datum are while it is on no device. Locked. */

@@ -63,6 +63,20 @@ static void racy(void)
     }
 }
 
+/* Few iterations: one team would have all of them. */
+static void few(void)
+{
+    static double sums[24];
+    for (int r = 0; r < ROUNDS; r++) {
+#pragma omp target teams distribute parallel for map(to : a) map(tofrom : sums)
+        for (int i = 0; i < 24; i++)
+            for (int j = 0; j < 1000; j++)
+                sums[i] += a[j] + i;
+    }
+    for (int i = 0; i < 24; i++)
+        CHECK(sums[i] == 1000.0 * ROUNDS * i);
+}
+
 static void critical(void)
 {
     double best = -1, at = -1;
@@ -144,7 +158,7 @@ static void threads(void)
 #pragma omp parallel for num_threads(2) schedule(static, 1)
     for (int t = 0; t < 2; t++) {
         double *x = arrays[t];
-        for (int r = 0; r < 4 * ROUNDS; r++) {
+        for (int r = 0; r < 2 * ROUNDS; r++) {
             if (t == 0) {
 #pragma omp target teams distribute parallel for map(tofrom : x [0:N])
                 for (int i = 0; i < N; i++)
@@ -157,7 +171,7 @@ static void threads(void)
         }
     }
     for (int i = 0; i < N; i++)
-        CHECK(a[i] == 4.0 * ROUNDS * i && b[i] == 4 * ROUNDS);
+        CHECK(a[i] == 2.0 * ROUNDS * i && b[i] == 2 * ROUNDS);
 }
 
 int main(int argc, char **argv)
@@ -165,8 +179,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } all[] = {{"plain", plain}, {"numbers", numbers},   {"racy", racy},     {"critical", critical},
-               {"print", print}, {"pointers", pointers}, {"beside", beside}, {"threads", threads}};
+    } all[] = {{"plain", plain},       {"numbers", numbers},   {"racy", racy},
+               {"few", few},           {"critical", critical}, {"print", print},
+               {"pointers", pointers}, {"beside", beside},     {"threads", threads}};
     for (size_t i = 0; argc > 1 && i < sizeof all / sizeof *all; i++)
         if (strcmp(argv[1], all[i].name) == 0) {
             all[i].run();

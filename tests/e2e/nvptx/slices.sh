@@ -16,8 +16,8 @@ whole() {
 
 # programs/slices.c: the same as without the library, on 2 and 4 GPUs.
 programs() {
-    local variant variants=(stencil lastprivate histogram between whole)
-    [ -z "${E2E_THOROUGH-}" ] || variants+=(rows cells lookup reductions counters nested interleaved)
+    local variant variants=(stencil histogram whole)
+    [ -z "${E2E_THOROUGH-}" ] || variants+=(rows cells lookup lastprivate reductions counters nested interleaved between)
     with_leagues
     build program "$sources/programs/slices.c"
     echo right >"$work/plain"
@@ -25,7 +25,6 @@ programs() {
         right OMPDARTS_SLICE=4 "$work/program" $variant
         case $variant in
         reductions) whole "reduction across the teams" ;;
-        rows) whole "fewer teams" ;;
         between) whole "one team" ;;
         histogram) whole "same words"; whole "critical sections" ;;
         whole) whole "one team"; whole "none that are known" ;;
@@ -48,10 +47,10 @@ kinds() {
     with_leagues
     build program "$here/slices.c"
     echo right >"$work/plain"
-    for kind in plain numbers racy critical pointers beside threads; do
+    for kind in plain numbers few racy critical pointers beside threads; do
         right OMPDARTS_SLICE=4 CUDA_DOUBLE_KERNEL_TIME=0.001 "$work/program" $kind
         case $kind in
-        plain | numbers) stats "all(k.sliced == 3 and k.whole == 3 for k in stats.kernels)" ;;
+        plain | numbers | few) stats "all(k.sliced == 3 and k.whole == 3 for k in stats.kernels)" ;;
         racy) whole "something else" ;;
         critical) whole "critical sections" ;;
         pointers) whole "device addresses" ;;
@@ -66,6 +65,24 @@ kinds() {
     under 0 OMPDARTS_SLICE=4 "$work/prints" print
     [ "$(wc -l <"$work/out")" -eq 7 ] || fail "$ran: $(cat "$work/out")"
     whole "kernels print"
+}
+
+# Programs that compute for long on few data, and one of each kind else with E2E_THOROUGH: each checks itself.
+examples() {
+    local name names=(transport tracking) folder=$sources/../../examples/programs
+    [ -z "${E2E_THOROUGH-}" ] || names+=(lattice water poisson)
+    with_leagues
+    for name in "${names[@]}"; do
+        build $name "$folder/$name.c" "$folder/common.c" "-I$folder" "-I$folder/../.."
+        case $name in
+        transport) set -- --particles 20000 --batches 4 ;;
+        tracking) set -- --size 2048 --exchanged 1024 --steps 6 ;;
+        *) set -- ;;
+        esac
+        under 0 OMPDARTS_SLICE=4 "$work/$name" "$@"
+        driver "misuses == 0"
+        stats "any(k.sliced > 0 for k in stats.kernels)"
+    done
 }
 
 # Without that runtime nothing is in slices, and the summary says why.

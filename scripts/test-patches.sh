@@ -6,8 +6,13 @@
 # Tries patches/llvm-19: they apply by `git am` in order (which apply to the pristine sources alone is told); their format
 # is LLVM's; the runtimes are built with them; the tests that they add pass; of LLVM's other tests none is lost; and the
 # tiled product, in which LLVM 19 fails in most runs, is right in all, with default settings and without the library.
+# --suite adds what takes an hour: this project's end-to-end tests on the patched runtimes, and programs of its fuzzer,
+# whose target tasks, launches and data constructs the library then gets from the runtimes.
 #
 #   --quick       only what scripts/test.sh does where patches/ has changed: apply, build libomp
+#   --suite       also our own tests
+#   --only-suite  nothing else
+#   --programs N  how many programs of the fuzzer (1000)
 #   --runs N      how often the tiled product is run (200)
 #   --tests PART  of LLVM's tests only those whose path contains PART; may be repeated
 #   --jobs N      compilations and tests at once (the number of processors)
@@ -18,21 +23,26 @@
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$(realpath -m "${BUILD:-$root/build}")
-version=19 quick= runs=200 jobs=$(nproc) chosen=()
+version=19 quick= suite= only= runs=200 programs=1000 jobs=$(nproc) chosen=()
 series=$root/patches/llvm-$version
 source=$build/llvm-$version-runtimes/patched/source
 
 while (($#)); do
     case $1 in
-        -h | --help) sed -n '4,19s/^# \{0,1\}//p' "$0"; exit 0 ;;
+        -h | --help) sed -n '4,24s/^# \{0,1\}//p' "$0"; exit 0 ;;
         --quick) quick=1 ;;
-        --runs | --tests | --jobs)
+        --suite) suite=1 ;;
+        --only-suite) suite=1 only=1 ;;
+        --runs | --tests | --jobs | --programs)
             (($# > 1)) || { echo "test-patches: $1 needs a value" >&2; exit 2; }
-            case $1 in --runs) runs=$2 ;; --tests) chosen+=("$2") ;; --jobs) jobs=$2 ;; esac
+            case $1 in --runs) runs=$2 ;; --tests) chosen+=("$2") ;; --jobs) jobs=$2 ;; --programs) programs=$2 ;; esac
             shift ;;
         *) echo "test-patches: unknown option $1 (--help)" >&2; exit 2 ;;
     esac
     shift
+done
+for number in "$runs" "$jobs" "$programs"; do
+    [[ $number =~ ^[1-9][0-9]*$ ]] || { echo "test-patches: no number: $number (--help)" >&2; exit 2; }
 done
 failures=0
 fail()
@@ -140,14 +150,49 @@ tiled_product()
     ((right == runs)) || fail "the tiled product"
 }
 
+our_tests()
+{
+    local log=$build/llvm-$version-patched.tests
+    [[ -x $build/ompdarts ]] || { fail "no $build/ompdarts: build the project first"; return; }
+    env -u OMP_NUM_THREADS LD_LIBRARY_PATH="$build/llvm-$version-patched/lib" \
+        ctest --test-dir "$build" -L '^(e2e|cuda)$' -j "$jobs" --output-on-failure >"$log" 2>&1 || fail "our tests: $log"
+    grep -E 'tests passed|^[[:space:]]+[0-9]+ - .*\((Failed|Timeout|SEGFAULT)' "$log" | sed 's/^/test-patches: /'
+    python3 "$root/tests/fuzz/fuzz.py" --build "$build" --clang "clang-$version" --settings 3 --count "$programs" \
+        --llvm-libdir "$build/llvm-$version-patched/lib" --jobs "$jobs" || fail "the fuzzer"
+}
+
+# How often the library has done what the series makes needless, in the programs of its tests, one run of each.
+workarounds()
+{
+    local program
+    for program in "$build"/tests/e2e/programs/*; do
+        [[ -f $program && -x $program ]] || continue
+        LD_LIBRARY_PATH=$build/llvm-$version-patched/lib OMPDARTS_LOG=info OMPDARTS_CACHE=0 \
+            LD_PRELOAD=$build/libompdarts.so timeout 20 "$program" 2>&1 >/dev/null </dev/null |
+            grep 'target tasks handed over by libomp' || true
+    done 2>/dev/null | awk '
+        { programs++; n = 0; for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+$/) { sum[++n] += $i; shape[n] = 1 } line = $0 }
+        END {
+            print "test-patches: in " programs " programs:"
+            n = 0
+            $0 = line; sub(/^ompdarts: libomp: /, "")
+            for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+$/) $i = sum[++n]
+            print "test-patches: " $0
+        }'
+}
+
 "$root/scripts/build-llvm-runtimes.sh" --patched --only "$([[ $quick ]] && echo libomp || echo all)" --jobs "$jobs"
-alone
-if [[ ! $quick ]]; then
+[[ $only ]] || alone
+if [[ ! $quick && ! $only ]]; then
     format
     mapfile -t tests < <(new_tests openmp; new_tests offload)
     own_tests "${tests[@]}"
     suite ${chosen[@]+"${chosen[@]}"}
     tiled_product
+fi
+if [[ $suite ]]; then
+    our_tests
+    workarounds
 fi
 ((failures == 0)) || { echo "test-patches: $failures failures"; exit 1; }
 echo "test-patches: all well"

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a tiny target task takes under the library, against plain libomptarget and another build of the library.
 
-usage: small_tasks.py [--build BUILD] [--against LIBRARY] [--tasks N] [--pairs N] [--threads N,N...]
+usage: small_tasks.py [--build BUILD] [--against LIBRARY] [--runtimes DIR] [--tasks N] [--pairs N] [--threads N,N...]
 
 bench/tiny runs N (20,000) target tasks that compute 64 numbers each: in chains over a few arrays, and with an array of
 its own for each task, copied there and back. Without the library (with libomp's hidden helper threads, its default, and
-without any), with it, and with LIBRARY. Runs alternate, PAIRS (7) of each. Prints medians of microseconds a task, and
-of the ratios to the plain run with helpers beside it. Exit code 1: a program failed.
+without any), with it, and with LIBRARY; with LLVM's runtimes in DIR (scripts/build-llvm-runtimes.sh), without the
+library and with it. Runs alternate, PAIRS (7) of each. Prints medians of microseconds a task, and of the ratios to the
+plain run with helpers beside it. Exit code 1: a program failed.
 """
 import argparse
 import json
@@ -20,11 +21,13 @@ import sys
 DEPENDS = {"chain": "in chains", "none": "own arrays"}
 
 
-def run(args, depend, threads, library, helpers):
+def run(args, depend, threads, library, helpers, runtimes=None):
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("OMP", "KMP", "LIBOMP", "LD_"))}
     clean.update(OMP_NUM_THREADS=str(threads), OMPDARTS_STATS="0", OMPDARTS_CACHE="0")
     if library:
         clean["LD_PRELOAD"] = library
+    if runtimes:
+        clean["LD_LIBRARY_PATH"] = runtimes
     if not helpers:
         clean["LIBOMP_NUM_HIDDEN_HELPER_THREADS"] = "0"
     command = [str(args.build / "bench" / "tiny"), "--json", "--depend", depend, str(args.tasks)]
@@ -38,6 +41,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--against", type=pathlib.Path, help="another libompdarts.so")
+    parser.add_argument("--runtimes", type=pathlib.Path, help="folder of other libomp and libomptarget")
     parser.add_argument("--tasks", type=int, default=20000)
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--threads", default="1,4,16")
@@ -46,6 +50,10 @@ def main():
     kinds = {"plain": (None, True), "no helpers": (None, False), "library": (str(library.resolve()), True)}
     if args.against:
         kinds["against"] = (str(args.against.resolve()), True)
+    if args.runtimes:
+        runtimes = str(args.runtimes.resolve())
+        kinds["other runtimes"] = (None, True, runtimes)
+        kinds["library there"] = (str(library.resolve()), True, runtimes)
     print(f"{'us a task (ratio)':24}" + "".join(f"{kind:>18}" for kind in kinds))
     for depend, title in DEPENDS.items():
         for threads in (int(n) for n in args.threads.split(",")):

@@ -5,6 +5,7 @@
  * What is ours in their lists goes to regions.h and shown.h, what is libomptarget's to libomptarget, in a call of its
  * own; a construct whose list cannot be divided passes through.
  */
+#include "omp_ext/hooks/asked/answers.h"
 #include "omp_ext/maps/device_memory.h"
 #include "omp_ext/maps/expand.h"
 #include "omp_ext/process/memory.h"
@@ -100,8 +101,6 @@ static void return_addresses(const od_map_args *args, const od_map_args *flat)
     }
 }
 
-typedef void (*data_function)(od_ident *, int64_t, int32_t, void **, void **, int64_t *, int64_t *, void **, void **);
-
 /* LLVM 22: an object that od_expanded() has made a pointer's as well. The attachment itself is an entry of the list. */
 static void undo_attachment(const od_map_args *args, int32_t i)
 {
@@ -112,12 +111,17 @@ static void undo_attachment(const od_map_args *args, int32_t i)
     args->types[i] = args->sizes[i] ? args->types[i] & ~both : OD_MAP_LITERAL;
 }
 
+static od_data_function real_function(construct what)
+{
+    const od_data_function functions[] = {[BEGIN] = REAL(__tgt_target_data_begin_mapper),
+                                          [END] = REAL(__tgt_target_data_end_mapper),
+                                          [UPDATE] = REAL(__tgt_target_data_update_mapper)};
+    return functions[what];
+}
+
 /* The marked entries of the expanded list, if any, go to libomptarget. */
 static void forward(construct what, od_ident *ident, const od_map_args *args, const od_map_args *list)
 {
-    const data_function call[] = {[BEGIN] = REAL(__tgt_target_data_begin_mapper),
-                                  [END] = REAL(__tgt_target_data_end_mapper),
-                                  [UPDATE] = REAL(__tgt_target_data_update_mapper)};
     int place = od_foreign_place(list);
     if (place == OD_NOWHERE)
         return;
@@ -130,8 +134,8 @@ static void forward(construct what, od_ident *ident, const od_map_args *args, co
     od_reservation_give_up();
     od_args_write_back_foreign(list);
     int entered = od_queue_enter_passing(device, &theirs);
-    call[what](ident, device, theirs.count, theirs.bases, theirs.begins, theirs.sizes, theirs.types, theirs.names,
-               NULL);
+    real_function(what)(ident, device, theirs.count, theirs.bases, theirs.begins, theirs.sizes, theirs.types,
+                        theirs.names, NULL);
     od_queue_leave_passing(entered);
     if (what != UPDATE)
         note_foreign_list(what, device, &theirs);
@@ -316,38 +320,62 @@ static bool handle(construct what, od_ident *ident, int64_t *device, const od_ma
     return done;
 }
 
+/* `call`: libomptarget's function. */
+static void answer(construct what, od_data_function call, od_ident *ident, int64_t device, od_map_args *args,
+                   const void *from)
+{
+    const void *before = od_ompt_at(from);
+    passing passed = {0};
+    if (!handle(what, ident, &device, args, &passed)) {
+        int entered = od_queue_enter_passing(device, args);
+        call(ident, device, args->count, args->bases, args->begins, args->sizes, args->types, args->names,
+             args->mappers);
+        od_queue_leave_passing(entered);
+        note_foreign(what, device, args);
+        end_passing(what, args, &passed);
+    }
+    od_ompt_at(before);
+}
+
+void od_answer_data(od_offload_kind kind, od_ident *ident, int64_t device, od_map_args *args, const void *from)
+{
+    construct what = kind == OD_ENTER_DATA ? BEGIN : kind == OD_EXIT_DATA ? END : UPDATE;
+    answer(what, real_function(what), ident, device, args, from);
+}
+
+/* Where libomptarget asks, it is left to do so. It does nothing with the dependences. */
 #define OD_DATA_CONSTRUCT(name, what)                                                                                  \
     void __tgt_target_data_##name##_mapper(od_ident *ident, int64_t device, int32_t n, void **bases, void **begins,    \
                                            int64_t *sizes, int64_t *types, void **names, void **mappers)               \
     {                                                                                                                  \
-        od_map_args args = {n, bases, begins, sizes, types, names, mappers, od_types_together(n, types)};              \
-        const void *before = od_ompt_at(__builtin_return_address(0));                                                  \
-        passing passed = {0};                                                                                          \
-        if (!handle(what, ident, &device, &args, &passed)) {                                                           \
-            int entered = od_queue_enter_passing(device, &args);                                                       \
-            REAL(__tgt_target_data_##name##_mapper)(ident, device, n, bases, begins, sizes, types, names, mappers);    \
-            od_queue_leave_passing(entered);                                                                           \
-            note_foreign(what, device, &args);                                                                         \
-            end_passing(what, &args, &passed);                                                                         \
+        const void *from = od_asked_from = __builtin_return_address(0);                                                \
+        if (od_offered_table.asking_##name) {                                                                          \
+            od_offered_table.asking_##name(ident, device, n, bases, begins, sizes, types, names, mappers);             \
+            return;                                                                                                    \
         }                                                                                                              \
-        od_ompt_at(before);                                                                                            \
+        od_libomp_count(&od_libomp_counted.intercepted);                                                               \
+        od_map_args args = {n, bases, begins, sizes, types, names, mappers, od_types_together(n, types)};              \
+        answer(what, REAL(__tgt_target_data_##name##_mapper), ident, device, &args, from);                             \
+    }                                                                                                                  \
+    static void name##_nowait(od_ident *ident, int64_t device, int32_t n, void **bases, void **begins,                 \
+                              int64_t *sizes, int64_t *types, void **names, void **mappers)                            \
+    {                                                                                                                  \
+        REAL(__tgt_target_data_##name##_nowait_mapper)                                                                 \
+        (ident, device, n, bases, begins, sizes, types, names, mappers, 0, NULL, 0, NULL);                             \
     }                                                                                                                  \
     void __tgt_target_data_##name##_nowait_mapper(                                                                     \
         od_ident *ident, int64_t device, int32_t n, void **bases, void **begins, int64_t *sizes, int64_t *types,       \
         void **names, void **mappers, int32_t ndepends, void *depends, int32_t n_noalias, void *noalias)               \
     {                                                                                                                  \
-        od_map_args args = {n, bases, begins, sizes, types, names, mappers, od_types_together(n, types)};              \
-        const void *before = od_ompt_at(__builtin_return_address(0));                                                  \
-        passing passed = {0};                                                                                          \
-        if (!handle(what, ident, &device, &args, &passed)) {                                                           \
-            int entered = od_queue_enter_passing(device, &args);                                                       \
-            REAL(__tgt_target_data_##name##_nowait_mapper)                                                             \
-            (ident, device, n, bases, begins, sizes, types, names, mappers, ndepends, depends, n_noalias, noalias);    \
-            od_queue_leave_passing(entered);                                                                           \
-            note_foreign(what, device, &args);                                                                         \
-            end_passing(what, &args, &passed);                                                                         \
+        (void)ndepends, (void)depends, (void)n_noalias, (void)noalias;                                                 \
+        const void *from = od_asked_from = __builtin_return_address(0);                                                \
+        if (od_offered_table.asking_##name) {                                                                          \
+            name##_nowait(ident, device, n, bases, begins, sizes, types, names, mappers);                              \
+            return;                                                                                                    \
         }                                                                                                              \
-        od_ompt_at(before);                                                                                            \
+        od_libomp_count(&od_libomp_counted.intercepted);                                                               \
+        od_map_args args = {n, bases, begins, sizes, types, names, mappers, od_types_together(n, types)};              \
+        answer(what, name##_nowait, ident, device, &args, from);                                                       \
     }
 
 OD_DATA_CONSTRUCT(begin, BEGIN)

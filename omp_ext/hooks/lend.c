@@ -240,7 +240,7 @@ int od_pass_through(const od_kernel_call *call, int64_t device)
         device = od_args_device(list);
         lent = od_lend(list, (int)device, false);
     }
-    int failed = od_launch_carry_out(call, device, &args, NULL);
+    int failed = od_launch_carry_out(call, device, &args, NULL, NULL);
     od_lend_end(lent);
     od_map_list_free(&room);
     return failed;

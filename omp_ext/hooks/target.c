@@ -2,6 +2,7 @@
 /*
  * Kernel launches.
  */
+#include "omp_ext/hooks/asked/answers.h"
 #include "omp_ext/maps/expand.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/maps/foreign.h"
@@ -141,8 +142,8 @@ static int on_host(od_kernel_call *call)
     return capture(call);
 }
 
-int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel,
-                        od_kernel_args *args)
+int od_answer_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel,
+                     od_kernel_args *args, const void *from)
 {
     if (od_self.mode == OD_HOST_VERSION)
         return 1;
@@ -153,7 +154,7 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
                            .threads = threads,
                            .thread_limit = od_self.thread_limit,
                            .kernel = kernel,
-                           .from = __builtin_return_address(0)};
+                           .from = from};
     if (!od_runtime_active() || !is_known_version(args))
         return as_written(&call, device, args);
     const int32_t count = (int32_t)args->count;
@@ -183,4 +184,14 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
     free(shared);
     free(widened);
     return failed;
+}
+
+int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel,
+                        od_kernel_args *args)
+{
+    const void *from = od_asked_from = __builtin_return_address(0);
+    if (od_offered_table.asking_kernel)
+        return od_offered_table.asking_kernel(ident, device, teams, threads, kernel, args);
+    od_libomp_count(&od_libomp_counted.intercepted);
+    return od_answer_kernel(ident, device, teams, threads, kernel, args, from);
 }

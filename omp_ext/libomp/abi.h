@@ -152,6 +152,42 @@ typedef struct od_scheduler {
     void (*discard)(void *task, void *own);
 } od_scheduler;
 
+/* ompx_offload_scheduler_t, version 1 (patches/llvm-19, ompx-offload-scheduler.h): who launches kernels, and where
+ * their data are. */
+typedef struct od_offload_maps {
+    int32_t count;
+    void **bases, **begins;
+    int64_t *sizes, *types;
+    void **names, **mappers;
+} od_offload_maps;
+
+typedef struct od_offload_launch {
+    od_ident *ident;
+    int64_t device;
+    int32_t teams, threads;
+    void *region; /* host entry */
+    od_kernel_args *args;
+    size_t args_size; /* bytes */
+    od_offload_maps maps;
+} od_offload_launch;
+
+typedef enum od_offload_answer { OD_AS_EVER, OD_ADDRESSES, OD_TAKEN, OD_ON_HOST } od_offload_answer;
+typedef enum od_offload_kind { OD_ENTER_DATA = 1, OD_EXIT_DATA, OD_UPDATE_DATA } od_offload_kind;
+
+typedef struct od_offload_construct {
+    od_offload_kind kind;
+    od_ident *ident;
+    int64_t device;
+    od_offload_maps maps;
+} od_offload_construct;
+
+typedef struct od_offload_scheduler {
+    unsigned version;
+    od_offload_answer (*launch)(od_offload_launch *launch, void **addresses);
+    int (*data)(od_offload_construct *construct, int before);
+    void (*copy)(const void *copy, int before);
+} od_offload_scheduler;
+
 /* A construct's map list: the argument arrays that compiled code passes. */
 typedef struct od_map_args {
     int32_t count;

@@ -55,6 +55,20 @@ static void store(size_t offset, void *symbol)
     memcpy((char *)&od_real_table + offset, &symbol, sizeof symbol);
 }
 
+/* All are found when the library is loaded, before the first image of device code is registered. */
+void od_real_use_offered(od_kernel_function kernel, od_data_function begin, od_data_function end,
+                         od_data_function update)
+{
+    od_offered_table.asking_begin = REAL(__tgt_target_data_begin_mapper);
+    od_offered_table.asking_end = REAL(__tgt_target_data_end_mapper);
+    od_offered_table.asking_update = REAL(__tgt_target_data_update_mapper);
+    od_offered_table.asking_kernel = REAL(__tgt_target_kernel);
+    od_real_table.__tgt_target_kernel = kernel;
+    od_real_table.__tgt_target_data_begin_mapper = begin;
+    od_real_table.__tgt_target_data_end_mapper = end;
+    od_real_table.__tgt_target_data_update_mapper = update;
+}
+
 bool od_real_resolve(const char **missing)
 {
     *missing = NULL;

@@ -133,10 +133,21 @@ typedef struct od_real {
 
 extern od_real od_real_table __attribute__((visibility("hidden")));
 
-/* What libomp offers a scheduler of target tasks: it has it with the series in patches/. NULL where it has not. */
+typedef int (*od_kernel_function)(od_ident *, int64_t, int32_t, int32_t, void *, od_kernel_args *);
+typedef void (*od_data_function)(od_ident *, int64_t, int32_t, void **, void **, int64_t *, int64_t *, void **,
+                                 void **);
+
+/* What libomp and libomptarget offer a scheduler: they have it with the series in patches/. NULL where they have
+ * not. */
 typedef struct od_offered {
     void (*run_body)(void *task);
     void (*complete)(void *task); /* of one that was claimed, whose successors it releases; executes none of them */
+    /* libomptarget asks about what compiled code launches, but not about these. handle: NULL, or the kernel may be left
+     * running, with what __tgt_target_nowait_query() takes there. */
+    int (*launch)(const od_offload_launch *launch, void *const *addresses, void **handle);
+    void (*data)(const od_offload_construct *construct);
+    od_kernel_function asking_kernel; /* the entry points that ask; the table of the real ones has those that do not */
+    od_data_function asking_begin, asking_end, asking_update;
 } od_offered;
 
 extern od_offered od_offered_table __attribute__((visibility("hidden")));
@@ -144,6 +155,9 @@ extern od_offered od_offered_table __attribute__((visibility("hidden")));
 /* Resolves the table when the library is loaded. False: not a complete offload runtime; *missing names the first
  * entry point that is not there, NULL means that the program has no offload runtime at all. */
 bool od_real_resolve(const char **missing);
+/* libomptarget asks from now on: REAL(__tgt_target_kernel) and its kin are these, which do not ask. */
+void od_real_use_offered(od_kernel_function kernel, od_data_function begin, od_data_function end,
+                         od_data_function update);
 /* Resolves what was not there at load time in the libraries that have been opened since, which then stay. False: some
  * entry points are still missing. */
 bool od_real_resolve_opened(void);

@@ -111,9 +111,10 @@ static void say_who_ran_tasks(void)
     od_log(OD_LOG_INFO, "libomp",
            "%llu target tasks handed over by libomp, %llu made detachable; %llu waits before libomp's, %llu "
            "completions left with a team; of host tasks with depend %llu recorded, %llu left to libomp; %llu tasks of "
-           "lone threads left uncounted",
+           "lone threads left uncounted; of launches and data constructs %llu asked about, %llu intercepted",
            atomic_load(&n->claimed), atomic_load(&n->detached), atomic_load(&n->waits), atomic_load(&n->posted),
-           atomic_load(&n->recorded), atomic_load(&n->unrecorded), atomic_load(&n->uncounted));
+           atomic_load(&n->recorded), atomic_load(&n->unrecorded), atomic_load(&n->uncounted),
+           atomic_load(&n->asked), atomic_load(&n->intercepted));
 }
 
 /* Other threads may be in the middle of anything: nothing is torn down, the process ends with its threads. */

@@ -45,7 +45,7 @@ typedef struct od_launch {
     uint32_t hidden;     /* of the arguments the last so many, which are the task's data but not passed to the kernel */
     int32_t *access_of;  /* per argument: index into the task's accesses, or -1; in `storage` */
     od_names *names;     /* by which its task says what it uses of arrays, and what faults have shown; NULL: nothing */
-    void **rewritten;    /* room for four arrays of arguments as a device gets them; in `storage` */
+    void **rewritten;    /* room for five arrays of arguments as a device gets them; in `storage` */
     void *storage;       /* malloc'ed: the arrays, and copies of private arguments */
 } od_launch;
 

@@ -36,6 +36,7 @@ static void discard(void *task, void *own)
 {
     if (!od_task_table_take(task))
         return;
+    od_libomp_count(&od_libomp_counted.complete);
     od_task_begins(own);
     od_target_task_discard(own);
 }

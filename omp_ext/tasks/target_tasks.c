@@ -290,15 +290,19 @@ static int32_t target_trampoline(int32_t gtid, void *task)
 
 _Thread_local od_record *od_task_claims;
 
-/* libomp keeps its order and hands it over when it is ready. NULL: this libomp does not. */
+/* libomp keeps its order and hands it over when it is ready. NULL: this libomp does not. Neither where it may come
+ * after tasks that wait for events of the program's: libomp's barriers would wait for it, and nobody would be left in
+ * ours to pass on what fulfils these; nor where tasks of gcc's code may come after it. */
 static void *create_claimed(od_record *record, od_ident *ident, int32_t gtid, size_t size, size_t shareds,
                             int64_t device)
 {
     if (!od_offered_table.complete || (record->flags & OD_TASK_DETACHABLE) || od_thread_in_final() ||
-        od_runtime_ending())
+        od_runtime_ending() || !od_team_claims())
         return NULL;
     od_libomp_count(&od_libomp_counted.claimed);
     record->detached.team = od_member_begun()->team;
+    if (!atomic_load_explicit(&record->detached.team->has_tasks, memory_order_relaxed))
+        atomic_store(&record->detached.team->has_tasks, true);
     od_task_claims = record;
     void *task = REAL(__kmpc_omp_target_task_alloc)(ident, gtid, record->flags, size, shareds, record->entry, device);
     od_task_claims = NULL;
@@ -499,6 +503,8 @@ static int32_t submit_unseen(od_ident *ident, int32_t gtid, const submission *s)
         od_detach_await_children(ident);
     else
         od_detach_await_ours(ident);
+    od_team_end_claims();
+    od_team_await_claimed(ident, od_parent_now());
     od_runtime_synchronise();
     return submit_as_written(ident, gtid, s);
 }

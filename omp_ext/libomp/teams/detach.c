@@ -498,7 +498,7 @@ void od_detach_before_region(od_ident *ident)
     if (expects_events(member))
         return;
     int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
-    if (od_offered_table.complete && od_runtime_offloads())
+    if (od_team_claims() && od_runtime_offloads())
         REAL(__kmpc_omp_taskwait)(ident, gtid);
     finish_alone(ident, gtid, member);
 }

@@ -34,6 +34,7 @@ static event **bucket_of(const void *handle)
 
 static void add(void *handle)
 {
+    od_team_end_claims();
     event *e = od_alloc(sizeof *e);
     *e = (event){.team = od_member_begun()->team, .task = od_detached_join(true)};
     e->task.event = handle;

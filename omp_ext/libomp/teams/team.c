@@ -149,6 +149,7 @@ void od_detached_report(od_detached task)
         od_detached_completing = true;
         od_offered_table.complete(task.event);
         od_detached_completing = false;
+        od_libomp_count(&od_libomp_counted.complete);
         od_team_note_task(task.team); /* it may have ended, then it is another one, which does no harm */
         return;
     }
@@ -391,6 +392,12 @@ static void end_waiting(od_member *member, const od_goal *goal)
     atomic_fetch_sub(&member->waits, 1);
 }
 
+/* In a team of one thread libomp has nothing to run, but for claimed tasks that a worker's completion has released. */
+static bool may_have_tasks(const od_team *team, unsigned nthreads)
+{
+    return (nthreads > 1 || od_offered_table.complete) && atomic_load_explicit(&team->has_tasks, memory_order_acquire);
+}
+
 /* Runs tasks of the team that others may have given libomp. These may wait inside of libomp: the thread is not counted
  * among the waiting meanwhile. A task that runs in the barrier at the end of a region has the member around that
  * region, which may be alone. */
@@ -400,7 +407,7 @@ static bool run_tasks(od_member *member, od_ident *ident, int32_t gtid, const od
     bool everything = !goal->creator && !od_thread_holds_locks();
     unsigned nthreads = member->nthreads > 1 ? member->nthreads : (unsigned)REAL(omp_get_num_threads)();
     unsigned looks = nthreads * 2 < LOOKS ? nthreads * 2 : LOOKS, before = od_tasks_begun;
-    if (nthreads == 1 || !atomic_load_explicit(&team->has_tasks, memory_order_acquire))
+    if (!may_have_tasks(team, nthreads))
         return false;
     end_waiting(member, goal);
     const atomic_uint *posted = member->keeps ? &team->nposted : &team->nfree;
@@ -537,4 +544,32 @@ void od_team_await(od_ident *ident, od_member *member, const od_children *childr
     od_goal goal = {.reached = are_complete, .creator = creator, .children = children};
     if (!are_complete(&goal))
         od_team_wait(member, ident, &goal);
+}
+
+/* --- claimed tasks -------------------------------------------------------------- */
+
+static atomic_bool claims_ended;
+
+bool od_team_claims(void)
+{
+    return od_offered_table.complete && !atomic_load_explicit(&claims_ended, memory_order_relaxed);
+}
+
+void od_team_end_claims(void)
+{
+    if (od_team_claims())
+        atomic_store(&claims_ended, true);
+}
+
+static bool no_claimed_is_left(const od_goal *goal)
+{
+    (void)goal;
+    return atomic_load(&od_libomp_counted.complete) == atomic_load(&od_libomp_counted.claimed);
+}
+
+void od_team_await_claimed(od_ident *ident, const od_parent *running)
+{
+    od_goal goal = {.reached = no_claimed_is_left, .creator = running};
+    if (running && !od_self.kernels && !no_claimed_is_left(&goal))
+        od_team_wait(running->member, ident, &goal);
 }

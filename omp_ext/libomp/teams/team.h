@@ -141,13 +141,16 @@ void od_detached_report(od_detached task);
 
 /* What the library has done in libomp's stead. */
 typedef struct od_libomp_counts {
-    atomic_ullong claimed;  /* target tasks that libomp has handed over */
+    atomic_ullong claimed;  /* target tasks that libomp has handed over, */
+    atomic_ullong complete; /* and those of them that are complete */
     atomic_ullong detached; /* others, made detachable, with a trampoline */
     atomic_ullong waits;    /* of ours before one of libomp's */
     atomic_ullong posted;   /* completions left with a team */
     atomic_ullong recorded;   /* host tasks with dependences to which something of the library's may apply, */
     atomic_ullong unrecorded; /* and others, once it has been started */
     atomic_ullong uncounted; /* tasks of threads that are alone, given to libomp as they are (serial.h) */
+    atomic_ullong asked;       /* launches and data constructs about which libomptarget has asked, */
+    atomic_ullong intercepted; /* and those that it would not have asked about */
 } od_libomp_counts;
 
 extern od_libomp_counts od_libomp_counted __attribute__((visibility("hidden")));
@@ -193,6 +196,12 @@ static inline bool od_children_are_complete(const od_children *children)
 void od_member_go_inside(od_member *member, bool inside, const od_parent *own);
 /* Until all who have notified the member are out of the team's lock. */
 void od_team_quiesce(od_team *team);
+
+/* Whether libomp is to hand over target tasks. Some programs need those counted here: from a certain moment on it does
+ * so no more, and what it has before can be waited for. */
+bool od_team_claims(void);
+void od_team_end_claims(void);
+void od_team_await_claimed(od_ident *ident, const od_parent *running);
 
 /* The calling thread completes a claimed task. */
 extern _Thread_local bool od_detached_completing __attribute__((visibility("hidden"), tls_model("initial-exec")));

@@ -78,7 +78,7 @@ od_status od_launch_copy(od_launch *launch, const od_kernel_call *call)
     size_t n = (size_t)from->count, privates = 0;
     for (int32_t i = 0; (from->any & OD_MAP_PRIVATE) && i < from->count; i++)
         privates += private_bytes(from, i);
-    size_t arrays = align_up(n * (9 * sizeof(void *) + sizeof(int32_t)));
+    size_t arrays = align_up(n * (10 * sizeof(void *) + sizeof(int32_t)));
     char *storage = od_malloc(arrays + privates + 16);
     if (!storage)
         return OD_ENOMEM;
@@ -91,7 +91,7 @@ od_status od_launch_copy(od_launch *launch, const od_kernel_call *call)
                                      .names = from->names ? array + 4 * n : NULL,
                                      .any = from->any | OD_MAP_PARAM};
     launch->rewritten = array + 5 * n;
-    launch->access_of = (int32_t *)(void *)(array + 9 * n);
+    launch->access_of = (int32_t *)(void *)(array + 10 * n);
     char *next_private = storage + arrays;
     for (int32_t i = 0; i < from->count; i++)
         if (!is_dropped(from, i))
@@ -178,14 +178,25 @@ int od_launch_place(const od_launch *launch, const od_access *access, uint32_t n
     return device != OD_NOWHERE && reaches(device, bound) ? device : bound;
 }
 
-static void make_literal(od_kernel_args *args, uint32_t i, uintptr_t address)
+typedef struct rewritten {
+    od_kernel_args args;
+    void **addresses; /* per argument: for libomptarget, where it asks for them; NULL: it does not */
+} rewritten;
+
+/* `address`: of the argument's base on the device. */
+static void set_address(rewritten *r, uint32_t i, uintptr_t address)
 {
+    od_kernel_args *args = &r->args;
+    if (r->addresses) {
+        r->addresses[i] = (void *)(address - ((uintptr_t)args->bases[i] - (uintptr_t)args->begins[i]));
+        return;
+    }
     args->bases[i] = args->begins[i] = (void *)address;
     args->types[i] = OD_MAP_PARAM | OD_MAP_LITERAL;
 }
 
 /* The launch's arguments in separate arrays: a run may fail and be repeated on another device. */
-static od_kernel_args copy_to_rewrite(const od_launch *launch)
+static rewritten copy_to_rewrite(const od_launch *launch, int64_t device)
 {
     const od_map_args *map = &launch->call.map;
     od_kernel_args args = launch->call.args;
@@ -200,18 +211,20 @@ static od_kernel_args copy_to_rewrite(const od_launch *launch)
     const int64_t marks = OD_MAP_FOREIGN | OD_MAP_WHOLE;
     for (size_t i = 0; (map->any & marks) && i < n; i++)
         args.types[i] &= ~marks;
-    return args;
+    if (!od_offered_table.launch || od_remote_is(device))
+        return (rewritten){args, NULL};
+    return (rewritten){args, memset(launch->rewritten + 4 * n, 0, n * sizeof(void *))};
 }
 
 /* Replaces each datum by the address of its replica on k, shifted as the section is. */
-static void rewrite(od_kernel_args *args, const int32_t *access_of, const od_access *access, unsigned k)
+static void rewrite(rewritten *r, const int32_t *access_of, const od_access *access, unsigned k)
 {
-    for (uint32_t i = 0; i < args->count; i++) {
+    for (uint32_t i = 0; i < r->args.count; i++) {
         if (access_of[i] < 0)
             continue;
         const od_datum *d = access[access_of[i]].datum;
-        uintptr_t shift = (uintptr_t)args->bases[i] - d->base;
-        make_literal(args, i, (uintptr_t)od_runtime_address(d, k) + shift);
+        uintptr_t shift = (uintptr_t)r->args.bases[i] - d->base;
+        set_address(r, i, (uintptr_t)od_runtime_address(d, k) + shift);
     }
 }
 
@@ -251,9 +264,20 @@ static void make_room(unsigned k, int64_t device, const od_kernel_args *args)
     od_runtime_make_room(k, od_args_absent_bytes(&list, (int)device));
 }
 
+static int launch_with(const od_kernel_call *call, int64_t device, od_kernel_args *args, void *const *addresses,
+                       void **handle)
+{
+    od_offload_launch launch = {call->ident, device, call->teams, call->threads, call->kernel, args, sizeof *args,
+                                {(int32_t)args->count, args->bases, args->begins, args->sizes, args->types,
+                                 args->names, args->mappers}};
+    return od_offered_table.launch(&launch, addresses, handle);
+}
+
 /* Calls libomptarget, which leaves the kernel running where it can if `handle` is not NULL: for a launch with the
- * nowait flag it asks libomp two questions, which we answer. */
-static int carry_out_here(const od_kernel_call *call, int64_t device, od_kernel_args *args, void **handle)
+ * nowait flag it asks libomp two questions, which we answer. Where it offers more it has a place for the kernel's
+ * state. */
+static int carry_out_here(const od_kernel_call *call, int64_t device, od_kernel_args *args, void *const *addresses,
+                          void **handle)
 {
     int k = od_runtime_device_index((int)device);
     if (k != OD_NOWHERE && od_queue_enter_device((unsigned)k))
@@ -267,10 +291,15 @@ static int carry_out_here(const od_kernel_call *call, int64_t device, od_kernel_
     const od_slice *around = od_self.slice;
     od_self.slice = call->slice;
     od_self.kernels++;
-    od_self.launching = handle != NULL;
     od_self.async_handle = NULL;
     const void *before = od_ompt_at(call->from);
-    int failed = REAL(__tgt_target_kernel)(call->ident, device, call->teams, call->threads, call->kernel, args);
+    int failed;
+    if (od_offered_table.launch) {
+        failed = launch_with(call, device, args, addresses, handle ? &od_self.async_handle : NULL);
+    } else {
+        od_self.launching = handle != NULL;
+        failed = REAL(__tgt_target_kernel)(call->ident, device, call->teams, call->threads, call->kernel, args);
+    }
     od_ompt_at(before);
     od_self.launching = false;
     od_self.kernels--;
@@ -285,14 +314,15 @@ static int carry_out_here(const od_kernel_call *call, int64_t device, od_kernel_
     return failed;
 }
 
-int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_args *args, void **handle)
+int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_args *args, void *const *addresses,
+                        void **handle)
 {
     int k = od_runtime_device_index((int)device);
     if (od_remote_is(device))
         return od_remote_launch(call, (unsigned)k, args, handle);
     if (!call->apart)
         od_apart_enter();
-    int failed = carry_out_here(call, device, args, handle);
+    int failed = carry_out_here(call, device, args, addresses, handle);
     if (!call->apart && !(handle && *handle))
         od_apart_leave();
     return failed;
@@ -313,10 +343,10 @@ void **__kmpc_omp_get_target_async_handle_ptr(int32_t gtid)
 }
 
 /* Of what a kernel has computed: others have the processors meanwhile, too. */
-static int carry_out_slowly(const od_kernel_call *call, int device, od_kernel_args *args, void **handle)
+static int carry_out_slowly(const od_kernel_call *call, int device, rewritten *r, void **handle)
 {
     uint64_t start_ns = od_clock_thread_ns(), times = od_runtime_backend()->kernels_slower;
-    int failed = od_launch_carry_out(call, device, args, handle);
+    int failed = od_launch_carry_out(call, device, &r->args, r->addresses, handle);
     if (!failed && times > 1)
         od_clock_sleep_until(od_clock_ns() + (times - 1) * (od_clock_thread_ns() - start_ns));
     return failed;
@@ -325,13 +355,15 @@ static int carry_out_slowly(const od_kernel_call *call, int device, od_kernel_ar
 int od_launch_run(const od_launch *launch, const od_access *access, unsigned k, void **handle)
 {
     const od_kernel_call *call = &launch->call;
-    od_kernel_args args = copy_to_rewrite(launch);
-    rewrite(&args, launch->access_of, access, k);
-    if (call->structs && od_structs_fill(call->structs, &args, launch->access_of, access, k))
+    int device = od_runtime_device_number(k);
+    rewritten r = copy_to_rewrite(launch, device);
+    od_kernel_args *args = &r.args;
+    rewrite(&r, launch->access_of, access, k);
+    if (call->structs && od_structs_fill(call->structs, args, launch->access_of, access, k))
         return 1;
-    args.count -= launch->hidden + od_structs_hidden(call->structs);
-    args.flags = handle ? args.flags | OD_KERNEL_NOWAIT : args.flags & ~(uint64_t)OD_KERNEL_NOWAIT;
-    return carry_out_slowly(call, od_runtime_device_number(k), &args, handle);
+    args->count -= launch->hidden + od_structs_hidden(call->structs);
+    args->flags = handle ? args->flags | OD_KERNEL_NOWAIT : args->flags & ~(uint64_t)OD_KERNEL_NOWAIT;
+    return carry_out_slowly(call, device, &r, handle);
 }
 
 char *od_launch_host_contents(const od_datum *d)
@@ -347,40 +379,43 @@ bool od_launch_reaches(const od_datum *d)
 int od_launch_run_at(const od_launch *launch, const od_access *access, void *const *at, int device)
 {
     const od_structs *structs = launch->call.structs;
-    od_kernel_args args = copy_to_rewrite(launch);
-    for (uint32_t i = 0; i < args.count; i++) {
+    rewritten r = copy_to_rewrite(launch, device);
+    od_kernel_args *args = &r.args;
+    for (uint32_t i = 0; i < args->count; i++) {
         int32_t j = launch->access_of[i];
         if (j >= 0 && at[j])
-            make_literal(&args, i, (uintptr_t)at[j] + ((uintptr_t)args.bases[i] - access[j].datum->base));
+            set_address(&r, i, (uintptr_t)at[j] + ((uintptr_t)args->bases[i] - access[j].datum->base));
     }
-    od_structs_fill_copies(structs, &args, launch->access_of, access, at, device);
-    args.count -= launch->hidden + od_structs_hidden(structs);
-    args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
-    return od_launch_carry_out(&launch->call, device, &args, NULL);
+    od_structs_fill_copies(structs, args, launch->access_of, access, at, device);
+    args->count -= launch->hidden + od_structs_hidden(structs);
+    args->flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
+    return od_launch_carry_out(&launch->call, device, args, r.addresses, NULL);
 }
 
 int od_launch_start_at(const od_launch *launch, const od_access *access, void *const *at, int device, void **handle)
 {
-    od_kernel_args args = copy_to_rewrite(launch);
-    for (uint32_t i = 0; i < args.count; i++) {
+    rewritten r = copy_to_rewrite(launch, device);
+    od_kernel_args *args = &r.args;
+    for (uint32_t i = 0; i < args->count; i++) {
         int32_t j = launch->access_of[i];
         if (j >= 0)
-            make_literal(&args, i, (uintptr_t)at[j] + ((uintptr_t)args.bases[i] - access[j].datum->base));
+            set_address(&r, i, (uintptr_t)at[j] + ((uintptr_t)args->bases[i] - access[j].datum->base));
     }
-    args.count -= launch->hidden;
-    args.flags |= OD_KERNEL_NOWAIT;
-    return od_launch_carry_out(&launch->call, device, &args, handle);
+    args->count -= launch->hidden;
+    args->flags |= OD_KERNEL_NOWAIT;
+    return od_launch_carry_out(&launch->call, device, args, r.addresses, handle);
 }
 
 int od_launch_run_moved(const od_launch *launch, const uintptr_t *moved, int device)
 {
-    od_kernel_args args = copy_to_rewrite(launch);
-    for (uint32_t i = 0; i < args.count; i++)
+    rewritten r = copy_to_rewrite(launch, device);
+    od_kernel_args *args = &r.args;
+    for (uint32_t i = 0; i < args->count; i++)
         if (launch->access_of[i] >= 0)
-            make_literal(&args, i, (uintptr_t)args.bases[i] + moved[launch->access_of[i]]);
-    args.count -= launch->hidden;
-    args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
-    return od_launch_carry_out(&launch->call, device, &args, NULL);
+            set_address(&r, i, (uintptr_t)args->bases[i] + moved[launch->access_of[i]]);
+    args->count -= launch->hidden;
+    args->flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
+    return od_launch_carry_out(&launch->call, device, args, r.addresses, NULL);
 }
 
 bool od_launch_has_parts(const od_task *task)

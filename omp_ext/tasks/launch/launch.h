@@ -45,8 +45,10 @@ od_span od_launch_next_change(const char *before, const char *after, od_span ran
  * construct's task, or 0. od_icvs_end() ends it. A task of its own around each would do the same, and tools would see
  * it. */
 od_icvs od_launch_begin_code(int thread_limit);
-/* Calls libomptarget, which leaves the kernel running where it can if `handle` is not NULL. */
-int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_args *args, void **handle);
+/* addresses[i]: the device address of argument i, of which libomptarget then makes nothing; or NULL, or all NULL.
+ * Calls libomptarget, which leaves the kernel running where it can if `handle` is not NULL. */
+int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_args *args, void *const *addresses,
+                        void **handle);
 
 /* Some of its data are parts of arrays. */
 bool od_launch_has_parts(const od_task *task);

@@ -190,8 +190,8 @@ static void add_schedule(od_trial *t, const od_settings *others, double seconds)
         t->best = p;
 }
 
-/* Whoever fixes how many devices are active, or wants CPU workers, has no use for it. Larger graphs would need more plays
- * than there is time for, and their data have so many uses that it takes long to find the next one. */
+/* Whoever fixes how many devices are active, or wants CPU workers, has no use for it. Larger graphs would need more
+ * plays than there is time for, and their data have so many uses that it takes long to find the next one. */
 static bool may_improve(const od_trial *t)
 {
     enum { MOST_TASKS = 4000 };

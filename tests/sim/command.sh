@@ -41,9 +41,11 @@ refused "the program has no level 3: its levels are 0 to 2" "${recursive[@]}" --
 refused "each of which divides the one before" --workload lu:levels=3840/1000
 refused "goes with neither --model=oracle" "${recursive[@]}" --model oracle
 for rule in never level=2 starve gaspp auto; do
+    [ $rule = auto ] && recursive[1]=cholesky:n=2,levels=3840/1920/480,element=8 # it plays much
     sim "${recursive[@]}" --split "$rule" --cpu 60 --sched dmdas --quiet --csv - >"$work/split" || fail "--split $rule"
     sim "${recursive[@]}" --split "$rule" --cpu 60 --sched dmdas --quiet --csv - | cmp - "$work/split" || fail "$rule: not the same"
 done
+recursive[1]=cholesky:n=4,levels=3840/1920/480,element=8
 sim "${recursive[@]}" --split level=2 --mem 400M --sched darts --trace "$work/recursive" >"$work/table" || fail "small memory"
 grep -q 'split * 140 tasks' "$work/table" || fail "20 tasks, then 120 of 1920: $(cat "$work/table")"
 [[ $(grep -c ^task "$work/recursive") -eq 5984 ]] || fail "32 tiles of 480: not all tasks have run"

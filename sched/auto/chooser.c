@@ -221,8 +221,9 @@ static void propose(struct chooser *c, const od_trial *trial)
     od_iteration *it = c->batch.iteration;
     const od_prediction *next = next_to_try(it, trial), *present = trial->present;
     double passed = (double)(c->begun_ns - c->batch.begun_ns) * 1e-9;
+    bool to_the_end = it->seconds > 0 && trial->submitted >= it->tasks;
     if (next && ((present && next->seconds < clearly * present->seconds) ||
-                 (it->seconds > 0 && passed + next->seconds < clearly * it->seconds)))
+                 (to_the_end && passed + next->seconds < clearly * it->seconds)))
         od_iteration_propose(it, &next->candidate);
 }
 
@@ -230,8 +231,9 @@ static void learn(struct chooser *c, od_trial *trial)
 {
     enum { OFTEN = 3 };
     od_iteration *it = c->batch.iteration;
+    it->position = trial->position;
     if (it->seconds > 0) /* else what it took cannot be compared with what others are predicted to take */
-        it->searched |= !trial->over || ++it->nsearched >= OFTEN;
+        it->searched |= !trial->over || (!it->position && ++it->nsearched >= OFTEN);
     keep_schedule(c, trial);
     propose(c, trial);
 }
@@ -289,8 +291,10 @@ static struct choice *make_choice(struct chooser *c, uint64_t tasks, double allo
     c->choices.processor_ns += cost_ns;
     allowed = fmax(allowed - (double)cost_ns, 0);
     if (c->batch.iteration) {
-        trial->improves = true;
         trial->only_schedule = c->batch.iteration->searched;
+        trial->position = c->batch.iteration->position;
+        trial->submitted = od_engine_pattern(c->e)->tasks;
+        trial->improves = trial->submitted >= c->batch.iteration->tasks;
         trial->draft = c->batch.iteration->draft;
         trial->schedules = c->nschedules;
     }
@@ -323,9 +327,10 @@ static bool was_wrong(struct chooser *c, uint64_t done, uint64_t now_ns)
 /* All of an iteration is known, and better settings may be found. */
 static bool is_due_again(const struct chooser *c, uint64_t known)
 {
+    enum { MANY = 1000 }; /* tasks, of a graph of which never all is known at once */
     const od_iteration *it = c->batch.iteration;
-    return !c->batch.tried && od_engine_pattern(c->e)->tasks >= it->tasks && known >= it->tasks / 2 &&
-           od_iteration_is_open(it);
+    bool whole = od_engine_pattern(c->e)->tasks >= it->tasks && known >= it->tasks / 2;
+    return !c->batch.tried && od_iteration_is_open(it) && (whole || known >= MANY);
 }
 
 /* What was best with a device that is lost need not be. */

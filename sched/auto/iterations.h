@@ -36,6 +36,7 @@ typedef struct od_iteration {
     uint64_t rounds;   /* so far, but for the first one */
     unsigned nrefuted;
     od_refuted refuted[OD_ITERATIONS_REFUTED];
+    unsigned position;        /* in the list of candidates: those before it have been played */
     unsigned nsearched;       /* how often settings have been looked for */
     bool searched;            /* they have all been gone through, or often enough */
     const od_schedule *draft; /* as far as it has been improved; NULL: there is none */

@@ -52,6 +52,8 @@ bool od_candidate_read(const char *line, const od_settings *given, od_candidate 
 
 /* --- graphs ------------------------------------------------------------------------------------ */
 
+static const char played[] = "played"; /* a row that counts how many of the candidates have been */
+
 struct recalled {
     od_iteration *it;
     const od_settings *given;
@@ -71,6 +73,8 @@ static void found(void *arg, const od_recalled_row *row)
     struct recalled *r = arg;
     od_iteration *it = r->it;
     od_candidate c;
+    if (strcmp(row->settings, played) == 0)
+        it->position = (unsigned)row->count;
     if (!od_candidate_read(row->settings, r->given, &c))
         return;
     if (!row->count) {
@@ -127,10 +131,11 @@ void od_iteration_keep(const od_engine *engine, const od_iteration *it, bool fir
 {
     od_recalled_graph graph = graph_of(it->beginning, first);
     bool known = it->seconds > 0 && !od_schedule_of(&it->best.settings);
-    keep(engine, &graph, known ? &it->best : &it->plain, it->tasks, known ? it->rounds + 1 : 0,
-         known ? it->seconds : 0);
+    uint64_t rounds = it->rounds ? it->rounds : 1;
+    keep(engine, &graph, known ? &it->best : &it->plain, it->tasks, known ? rounds : 0, known ? it->seconds : 0);
     if (it->proposed && known)
         keep(engine, &graph, &it->next, it->tasks, 0, 0);
+    od_engine_keep_row(engine, &graph, &(od_recalled_row){played, it->tasks, it->position, 0});
     for (unsigned i = 0; i < it->nrefuted; i++)
         keep(engine, &graph, &it->refuted[i].settings, it->tasks, it->refuted[i].rounds, it->refuted[i].seconds);
 }

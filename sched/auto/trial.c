@@ -143,11 +143,23 @@ static bool try_sets(od_trial *t)
     return t->leader != best;
 }
 
+/* From where an earlier trial had no more time. */
+static void try_first(od_trial *t)
+{
+    od_candidate candidates[OD_CANDIDATES_MAX];
+    unsigned count = od_candidates(candidates, OD_CANDIDATES_MAX, &t->work);
+    unsigned first = t->position < count ? t->position : 0, i = first;
+    for (; i < count && !is_enough(t); i++)
+        try_one(t, &candidates[i]);
+    bool cut = t->over && i > first + 1; /* the last play ended in its middle */
+    t->position = t->over && i < count ? i - cut : 0;
+}
+
 static void search(od_trial *t)
 {
     enum { ROUNDS = 8 };
     od_candidate candidates[OD_CANDIDATES_MAX];
-    try_some(t, candidates, od_candidates(candidates, OD_CANDIDATES_MAX, &t->work));
+    try_first(t);
     bool better = t->leader;
     for (unsigned round = 0; better && round < ROUNDS; round++) {
         unsigned count = od_candidates_near(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);

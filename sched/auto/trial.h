@@ -44,9 +44,11 @@ typedef struct od_trial {
     /* Of a graph that comes again; set by the caller. */
     bool improves;            /* a schedule is looked for */
     bool only_schedule;       /* nothing else is: settings have been gone through */
+    unsigned position;        /* in the list of candidates, to begin with; afterwards: to go on with */
     const od_schedule *draft; /* to begin with; NULL: as the best settings carry it out */
     unsigned schedules;       /* so many there have been */
     od_schedule *improved;    /* better than the draft; the caller may take it; NULL: none was found */
+    uint64_t submitted; /* tasks of the batch, when the trial was made; the caller's */
     unsigned nplays;
     unsigned ntried;
     od_prediction tried[OD_TRIAL_MOST];

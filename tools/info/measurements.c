@@ -111,6 +111,13 @@ static void show_graph(const od_history_row *row, const char *name)
            strncmp(row->name + strlen(graph), "first ", 6) == 0 ? ", once" : "", settings ? settings + 2 : "");
 }
 
+/* How many settings have been played: nothing to look at. */
+static bool is_position(const od_history_row *row)
+{
+    const char *settings = strstr(row->name, ": ");
+    return settings && strcmp(settings + 2, "played") == 0;
+}
+
 static void show_row(const od_history_row *row, void *arg)
 {
     static const char *const titles[KINDS] = {
@@ -124,7 +131,7 @@ static void show_row(const od_history_row *row, void *arg)
     char name[200], date[16];
     time_t when = (time_t)row->date;
     struct tm day;
-    bool is_over = kind_of(row) == SLICES && !row->count;
+    bool is_over = (kind_of(row) == SLICES && !row->count) || (kind_of(row) == GRAPHS && is_position(row));
     readable(row->name + (kind_of(row) == SLICES ? strlen(slices_of) : 0), name, sizeof name);
     if (l->kind != kind_of(row) || is_over || (!strstr(row->name, l->text) && !strstr(name, l->text)))
         return;

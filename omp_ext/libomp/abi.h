@@ -171,6 +171,15 @@ typedef struct od_offload_launch {
     od_offload_maps maps;
 } od_offload_launch;
 
+/* What a call of __tgt_target_kernel() says. */
+static inline od_offload_launch od_offload_launch_of(od_ident *ident, int64_t device, int32_t teams, int32_t threads,
+                                                     void *region, od_kernel_args *args)
+{
+    return (od_offload_launch){ident, device, teams, threads, region, args, sizeof *args,
+                               {(int32_t)args->count, args->bases, args->begins, args->sizes, args->types, args->names,
+                                args->mappers}};
+}
+
 typedef enum od_offload_answer { OD_AS_EVER, OD_ADDRESSES, OD_TAKEN, OD_ON_HOST } od_offload_answer;
 typedef enum od_offload_kind { OD_ENTER_DATA = 1, OD_EXIT_DATA, OD_UPDATE_DATA } od_offload_kind;
 

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* The part of LLVM's omp-tools.h that is needed. */
 typedef union od_ompt_data {
@@ -29,6 +30,13 @@ typedef union od_ompt_data {
 
 typedef void (*od_ompt_function)(void);
 typedef od_ompt_function (*od_ompt_lookup)(const char *name);
+
+/* Into *function, a pointer to a function of any type; NULL: the runtime has none of this name. */
+static inline void od_ompt_find(od_ompt_lookup lookup, const char *name, void *function)
+{
+    od_ompt_function found = lookup(name);
+    memcpy(function, &found, sizeof found);
+}
 
 typedef struct od_ompt_tool {
     int (*initialize)(od_ompt_lookup lookup, int initial_device, od_ompt_data *tool_data);

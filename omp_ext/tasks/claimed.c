@@ -10,8 +10,6 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"
 
-#include <string.h>
-
 static void *claim(const void *asked)
 {
     (void)asked;
@@ -43,16 +41,11 @@ static void discard(void *task, void *own)
 
 static const od_scheduler scheduler = {.version = 1, .claim = claim, .ready = ready, .discard = discard};
 
-static void find(od_ompt_function found, void *function)
-{
-    memcpy(function, &found, sizeof found);
-}
-
 const od_scheduler *ompx_start_scheduler(unsigned version, od_ompt_lookup lookup);
 const od_scheduler *ompx_start_scheduler(unsigned version, od_ompt_lookup lookup)
 {
     (void)version; /* all have what the first one has */
-    find(lookup("ompx_run_body"), &od_offered_table.run_body);
-    find(lookup("ompx_complete"), &od_offered_table.complete);
+    od_ompt_find(lookup, "ompx_run_body", &od_offered_table.run_body);
+    od_ompt_find(lookup, "ompx_complete", &od_offered_table.complete);
     return &scheduler;
 }

@@ -73,8 +73,10 @@ static void found(void *arg, const od_recalled_row *row)
     struct recalled *r = arg;
     od_iteration *it = r->it;
     od_candidate c;
-    if (strcmp(row->settings, played) == 0)
+    if (strcmp(row->settings, played) == 0) {
         it->position = (unsigned)row->count;
+        return;
+    }
     if (!od_candidate_read(row->settings, r->given, &c))
         return;
     if (!row->count) {
@@ -96,15 +98,10 @@ static void found(void *arg, const od_recalled_row *row)
     r->has_best = true;
 }
 
-static od_recalled_graph graph_of(uint64_t shape_first, bool first)
-{
-    return (od_recalled_graph){shape_first, first};
-}
-
 bool od_iteration_recall(od_engine *engine, const od_pattern *pattern, bool first, const od_settings *given,
                          od_iteration *it)
 {
-    od_recalled_graph graph = graph_of(pattern->shape_first, first);
+    od_recalled_graph graph = {pattern->shape_first, first};
     struct recalled r = {.it = it, .given = given};
     *it = (od_iteration){.first = pattern->first, .beginning = pattern->shape_first};
     od_engine_recall(engine, &graph, found, &r);
@@ -129,7 +126,7 @@ static void keep(const od_engine *engine, const od_recalled_graph *graph, const 
 
 void od_iteration_keep(const od_engine *engine, const od_iteration *it, bool first)
 {
-    od_recalled_graph graph = graph_of(it->beginning, first);
+    od_recalled_graph graph = {it->beginning, first};
     bool known = it->seconds > 0 && !od_schedule_of(&it->best.settings);
     uint64_t rounds = it->rounds ? it->rounds : 1;
     keep(engine, &graph, known ? &it->best : &it->plain, it->tasks, known ? rounds : 0, known ? it->seconds : 0);

@@ -99,15 +99,6 @@ static bool follow(struct automatic *a, const od_split_choice *c)
     return true;
 }
 
-static double tasks_left(const od_split_view *v)
-{
-    double tasks = 0;
-    for (unsigned k = 0; k < v->nkinds; k++)
-        for (unsigned l = 0; l < v->nlevels; l++)
-            tasks += v->kind[k].waiting[l];
-    return tasks;
-}
-
 /* Tasks that may still be played, in plays of rules or of single tasks: half of all. */
 static double allowance(const struct automatic *a)
 {
@@ -119,20 +110,20 @@ static double allowance(const struct automatic *a)
 /* The first choice among all rules must be allowed. */
 static bool plays(const struct automatic *a)
 {
-    return a->view->play && (!isinf(a->end_s) || a->ncandidates * tasks_left(a->view) <= allowance(a));
+    return a->view->play && (!isinf(a->end_s) || a->ncandidates * od_split_waiting(a->view) <= allowance(a));
 }
 
 /* The work that is left when so many plays come again: as often as is allowed, where tasks become fewer. */
 static double next_after(const struct automatic *a, double plays)
 {
-    double tasks = plays * tasks_left(a->view), work_s = fmax(a->view->work_s, 0);
+    double tasks = plays * od_split_waiting(a->view), work_s = fmax(a->view->work_s, 0);
     return work_s - work_s / fmin(fmax(tasks > 0 ? allowance(a) / tasks : 0, 1), MOST_CHOICES);
 }
 
 /* True: this is the play. False, too: it would end later than what has been predicted so far, or is not allowed. */
 static bool play(struct automatic *a, bool *better)
 {
-    double tasks = tasks_left(a->view), end_s;
+    double tasks = od_split_waiting(a->view), end_s;
     *better = false;
     if (tasks > allowance(a))
         return false;

@@ -78,15 +78,6 @@ static void place(od_split_bag *b, unsigned kind, unsigned level, double count)
         run(b, kind, level, count, b->ops->on_host && b->ops->on_host(b->rule, &task));
 }
 
-static double tasks_of(const od_split_view *v)
-{
-    double tasks = 0;
-    for (unsigned k = 0; k < v->nkinds; k++)
-        for (unsigned l = 0; l < v->nlevels; l++)
-            tasks += v->kind[k].waiting[l];
-    return tasks;
-}
-
 /* One of `step` tasks is placed; the view's numbers of tasks stay. */
 static void place_all(od_split_bag *b, double step)
 {
@@ -132,7 +123,7 @@ double od_split_bag_play(od_split_bag *b, const od_split_view *view)
     b->view.wants_work = true;
     b->device_s = b->host_s = b->begin_s;
     b->unknown = false;
-    double step = fmax(tasks_of(view) / SAMPLE, 1);
+    double step = fmax(od_split_waiting(view) / SAMPLE, 1);
     b->view.work_s /= step;
     place_all(b, step);
     double end_s = fmax(b->device_s, b->host_s), seconds = end_s - b->begin_s;

@@ -57,6 +57,16 @@ typedef struct od_split_view {
     void *driver;
 } od_split_view;
 
+/* Tasks that wait, of all kinds and levels. */
+static inline double od_split_waiting(const od_split_view *v)
+{
+    double tasks = 0;
+    for (unsigned k = 0; k < v->nkinds; k++)
+        for (unsigned l = 0; l < v->nlevels; l++)
+            tasks += v->kind[k].waiting[l];
+    return tasks;
+}
+
 /* Where all that a split task becomes is to run. */
 typedef struct od_split_plan {
     uint8_t to;       /* the level to which it is split; 0: each of its children is decided on in turn */

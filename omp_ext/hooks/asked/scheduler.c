@@ -13,8 +13,6 @@
 #include "omp_ext/maps/args.h"
 #include "omp_ext/process/activity.h"
 
-#include <string.h>
-
 _Thread_local const void *od_asked_from;
 
 static od_offload_answer launch(od_offload_launch *asked, void **addresses)
@@ -42,9 +40,7 @@ static int data(od_offload_construct *asked, int before)
 
 static int kernel(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *region, od_kernel_args *args)
 {
-    od_offload_launch given = {ident, device, teams, threads, region, args, sizeof *args,
-                               {(int32_t)args->count, args->bases, args->begins, args->sizes, args->types,
-                                args->names, args->mappers}};
+    od_offload_launch given = od_offload_launch_of(ident, device, teams, threads, region, args);
     return od_offered_table.launch(&given, NULL, NULL);
 }
 
@@ -62,11 +58,6 @@ OD_UNASKED(update, OD_UPDATE_DATA)
 
 static const od_offload_scheduler scheduler = {.version = 1, .launch = launch, .data = data};
 
-static void find(od_ompt_function found, void *function)
-{
-    memcpy(function, &found, sizeof found);
-}
-
 /* Called when libomptarget starts, again after it has ended. */
 const od_offload_scheduler *ompx_start_offload_scheduler(unsigned version, od_ompt_lookup lookup);
 const od_offload_scheduler *ompx_start_offload_scheduler(unsigned version, od_ompt_lookup lookup)
@@ -75,8 +66,8 @@ const od_offload_scheduler *ompx_start_offload_scheduler(unsigned version, od_om
     if (od_runtime_is_idle())
         return NULL;
     if (!od_offered_table.launch) {
-        find(lookup("ompx_launch"), &od_offered_table.launch);
-        find(lookup("ompx_data"), &od_offered_table.data);
+        od_ompt_find(lookup, "ompx_launch", &od_offered_table.launch);
+        od_ompt_find(lookup, "ompx_data", &od_offered_table.data);
         od_real_use_offered(kernel, begin, end, update);
     }
     return &scheduler;

@@ -267,9 +267,8 @@ static void make_room(unsigned k, int64_t device, const od_kernel_args *args)
 static int launch_with(const od_kernel_call *call, int64_t device, od_kernel_args *args, void *const *addresses,
                        void **handle)
 {
-    od_offload_launch launch = {call->ident, device, call->teams, call->threads, call->kernel, args, sizeof *args,
-                                {(int32_t)args->count, args->bases, args->begins, args->sizes, args->types,
-                                 args->names, args->mappers}};
+    od_offload_launch launch =
+        od_offload_launch_of(call->ident, device, call->teams, call->threads, call->kernel, args);
     return od_offered_table.launch(&launch, addresses, handle);
 }
 
@@ -376,16 +375,22 @@ bool od_launch_reaches(const od_datum *d)
     return d->region && od_devices_are_in_process();
 }
 
+/* at[i]: where its kernel finds access i; NULL: what is in the arguments stays. */
+static void use_addresses(rewritten *r, const od_launch *launch, const od_access *access, void *const *at)
+{
+    for (uint32_t i = 0; i < r->args.count; i++) {
+        int32_t j = launch->access_of[i];
+        if (j >= 0 && at[j])
+            set_address(r, i, (uintptr_t)at[j] + ((uintptr_t)r->args.bases[i] - access[j].datum->base));
+    }
+}
+
 int od_launch_run_at(const od_launch *launch, const od_access *access, void *const *at, int device)
 {
     const od_structs *structs = launch->call.structs;
     rewritten r = copy_to_rewrite(launch, device);
     od_kernel_args *args = &r.args;
-    for (uint32_t i = 0; i < args->count; i++) {
-        int32_t j = launch->access_of[i];
-        if (j >= 0 && at[j])
-            set_address(&r, i, (uintptr_t)at[j] + ((uintptr_t)args->bases[i] - access[j].datum->base));
-    }
+    use_addresses(&r, launch, access, at);
     od_structs_fill_copies(structs, args, launch->access_of, access, at, device);
     args->count -= launch->hidden + od_structs_hidden(structs);
     args->flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
@@ -396,11 +401,7 @@ int od_launch_start_at(const od_launch *launch, const od_access *access, void *c
 {
     rewritten r = copy_to_rewrite(launch, device);
     od_kernel_args *args = &r.args;
-    for (uint32_t i = 0; i < args->count; i++) {
-        int32_t j = launch->access_of[i];
-        if (j >= 0)
-            set_address(&r, i, (uintptr_t)at[j] + ((uintptr_t)args->bases[i] - access[j].datum->base));
-    }
+    use_addresses(&r, launch, access, at);
     args->count -= launch->hidden;
     args->flags |= OD_KERNEL_NOWAIT;
     return od_launch_carry_out(&launch->call, device, args, r.addresses, handle);

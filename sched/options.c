@@ -142,12 +142,12 @@ _Static_assert(sizeof(od_write_back) == sizeof(unsigned) && sizeof(od_recompute)
 
 #define MEMBER(name) offsetof(od_sched_options, name)
 
-static const od_option_hint sched_hints[] = {{"POLICY", "POLICY"}, {"SCHEDULER", "POLICY"}, {0}};
+static const od_option_hint sched_hints[] = {{"POLICY", "POLICY"}, {"SCHEDULER", "POLICY"}, {"LOOKAHEAD", "POLICY:ahead=N"}, {0}};
 static const od_option_hint evict_hints[] = {{"RULE", "RULE"}, {0}};
 static const od_option_hint buffer_hints[] = {{"TASK_BUFFER", "N"}, {0}};
 
 const od_option_spec od_sched_option_rows[] = {
-    {OD_OPTION_PREFIX "SCHED", "sched", "name", "darts", "",
+    {OD_OPTION_PREFIX "SCHED", "sched", "name", "auto", "",
      "a policy that `ompdarts info` lists, optionally with options: NAME:OPTION,OPTION=NUMBER; or plugin:FILE",
      "Scheduling policy: which ready task goes to which device next (docs/policies.md).", sched_hints, parse_sched,
      MEMBER(sched)},
@@ -157,11 +157,6 @@ const od_option_spec od_sched_option_rows[] = {
     {OD_OPTION_PREFIX "BUFFER", "buffer", "integer", "3", "tasks", "a whole number from 1 to 1000000",
      "Tasks per device whose placement is fixed and whose data are prefetched.", buffer_hints, parse_buffer,
      MEMBER(buffer)},
-    {OD_OPTION_PREFIX "LOOKAHEAD", "lookahead", "number", "0", "s",
-     "0 (off), or a number up to " OD_MOST_SECONDS " such as 0.01",
-     "Additional work that a device's task buffer may hold while nothing is being loaded there and many tasks are "
-     "ready.",
-     NULL, od_option_seconds, MEMBER(lookahead_s)},
     {OD_OPTION_PREFIX "SPLIT", "split", "name", "never", "", "never, level=L, lp, gaspp, starve, or auto",
      "Recursive programs (ompdarts_split() in ompdarts.h): which tasks become tasks over blocks of their tiles "
      "(docs/policies.md).",

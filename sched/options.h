@@ -26,7 +26,6 @@ typedef struct od_sched_options {
     char evict[32];        /* OMPDARTS_EVICT: eviction rule, or "auto" */
     od_split_option split; /* OMPDARTS_SPLIT */
     uint32_t buffer;       /* OMPDARTS_BUFFER: tasks per device */
-    double lookahead_s;    /* OMPDARTS_LOOKAHEAD: seconds of work in the buffer of a device that loads nothing */
     int64_t guard;         /* OMPDARTS_GUARD: as in od_engine_config */
     od_write_back write_back; /* OMPDARTS_WRITE_BACK */
     od_recompute recompute;   /* OMPDARTS_RECOMPUTE */

@@ -58,6 +58,12 @@ const char *const *od_policy_names(void)
 
 /* --- options ---------------------------------------------------------------- */
 
+const od_policy_option od_policy_ahead = {.name = "ahead",
+                                          .help = "a device that loads nothing takes tasks beyond its buffer, up to N "
+                                                  "mean durations of a task, while the program waits",
+                                          .number = true,
+                                          .bare = 12};
+
 /* The values of options that are not named. */
 static void omitted_values(const od_policy_ops *ops, uint64_t values[OD_POLICY_OPTIONS_MAX])
 {
@@ -70,21 +76,23 @@ static void omitted_values(const od_policy_ops *ops, uint64_t values[OD_POLICY_O
 static const char *meant(const od_policy_ops *ops, const char *word)
 {
     static const char *const others[][2] = {{"first", "alg9"}, {"3inputs", "alg11"}, {"published", "alg12"}};
-    const char *names[OD_POLICY_OPTIONS_MAX + 1] = {NULL};
+    const char *names[OD_POLICY_OPTIONS_MAX + 2] = {od_policy_ahead.name};
     for (size_t i = 0; ops->options && ops->options[i].name && i < OD_POLICY_OPTIONS_MAX; i++) {
-        names[i] = ops->options[i].name;
+        names[i + 1] = ops->options[i].name;
         for (size_t j = 0; j < sizeof others / sizeof *others; j++)
-            if (strcmp(word, others[j][0]) == 0 && strcmp(names[i], others[j][1]) == 0)
-                return names[i];
+            if (strcmp(word, others[j][0]) == 0 && strcmp(names[i + 1], others[j][1]) == 0)
+                return names[i + 1];
     }
     return od_nearest_name(word, names);
 }
 
 static od_status refuse_word(const od_policy_ops *ops, const char *word, const char *why, char *error, size_t size)
 {
-    size_t length = (size_t)snprintf(error, size, "'%s' %s; allowed:%s", word, why, ops->options ? "" : " no option");
+    size_t length = (size_t)snprintf(error, size, "'%s' %s; allowed:", word, why);
     for (const od_policy_option *option = ops->options; option && option->name && length < size; option++)
         length += (size_t)snprintf(error + length, size - length, " %s%s", option->name, option->number ? "[=N]" : "");
+    if (length < size)
+        snprintf(error + length, size - length, " %s[=N]", od_policy_ahead.name);
     return OD_EINVAL;
 }
 
@@ -98,25 +106,36 @@ static bool parse_number(const char *text, uint64_t *number)
     return !errno && !*end;
 }
 
+/* The option of that name, and where its value goes; NULL: there is none. */
+static const od_policy_option *find_option(od_policy_choice *choice, const char *name, uint64_t **value)
+{
+    const od_policy_option *option = choice->ops->options;
+    for (size_t i = 0; option && option[i].name; i++)
+        if (strcmp(option[i].name, name) == 0) {
+            *value = &choice->values[i];
+            return &option[i];
+        }
+    *value = &choice->ahead;
+    return strcmp(name, od_policy_ahead.name) == 0 ? &od_policy_ahead : NULL;
+}
+
 /* One word of the options, cut off from the others. */
 static od_status parse_word(od_policy_choice *choice, char *word, char *error, size_t size)
 {
-    char *number = strchr(word, '=');
-    size_t length = number ? (size_t)(number - word) : strlen(word), i = 0;
-    const od_policy_option *option = choice->ops->options;
-    while (option && option[i].name && (strlen(option[i].name) != length || memcmp(option[i].name, word, length) != 0))
-        i++;
-    if (!option || !option[i].name) {
-        char why[64] = "is no option", name[64];
-        snprintf(name, sizeof name, "%.*s", (int)length, word);
+    char *number = strchr(word, '='), name[64];
+    uint64_t *value;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    const od_policy_option *option = find_option(choice, name, &value);
+    if (!option) {
+        char why[64] = "is no option";
         const char *instead = meant(choice->ops, name);
         if (instead)
             snprintf(why, sizeof why, "is no option, did you mean '%s'?", instead);
         return refuse_word(choice->ops, word, why, error, size);
     }
-    choice->values[i] = option[i].bare;
-    if (number && !(option[i].number && parse_number(number + 1, &choice->values[i])))
-        return refuse_word(choice->ops, word, option[i].number ? "is no whole number" : "takes no number", error, size);
+    *value = option->bare;
+    if (number && !(option->number && parse_number(number + 1, value)))
+        return refuse_word(choice->ops, word, option->number ? "is no whole number" : "takes no number", error, size);
     return OD_OK;
 }
 
@@ -169,6 +188,7 @@ static od_status choose(char *words, od_policy_choice *choice, char *error, size
     if (!choice->ops)
         return OD_EINVAL;
     omitted_values(choice->ops, choice->values);
+    choice->ahead = choice->ops->ahead;
     return words ? parse_options(choice, words, error, size) : OD_OK;
 }
 

@@ -47,7 +47,7 @@
 #include "util/container/registry.h"
 #include "util/status.h"
 
-enum { OD_POLICY_INTERFACE = 11, OD_POLICY_OPTIONS_MAX = 16 };
+enum { OD_POLICY_INTERFACE = 12, OD_POLICY_OPTIONS_MAX = 16 };
 
 #define OD_NEVER UINT64_MAX
 
@@ -59,6 +59,9 @@ typedef struct od_policy_option {
     uint64_t bare;    /* the value of WORD alone */
     uint64_t omitted; /* the value where it is not named */
 } od_policy_option;
+
+/* The one that every policy has, besides those of its table: od_policy_choice.ahead. */
+extern const od_policy_option od_policy_ahead;
 
 /* What a device has been given and has not finished. */
 typedef struct od_device_load {
@@ -119,6 +122,7 @@ typedef struct od_policy_ops {
     bool places_at_arrival; /* `ready` decides on a task's device for good: no device takes what another might run */
     bool wants_known;       /* env.known */
     bool chooses_active;   /* unless the user says otherwise devices are idle where fewer would finish sooner */
+    uint64_t ahead; /* lookahead, where the user does not say: as in od_policy_choice */
     const od_policy_option *options; /* up to a row without a name, at most OD_POLICY_OPTIONS_MAX; NULL: none */
 
     od_status (*create)(const od_policy_env *env, void **state);
@@ -208,6 +212,8 @@ const char *const *od_policy_names(void);              /* sorted, NULL-terminate
 typedef struct od_policy_choice {
     const od_policy_ops *ops;
     uint64_t values[OD_POLICY_OPTIONS_MAX];
+    uint64_t ahead; /* lookahead (option ahead=N of every policy): work that a task buffer may hold while nothing is
+                     * being loaded, in mean durations of a task; 0: `buffer` tasks */
 } od_policy_choice;
 
 /* Reads a value of OMPDARTS_SCHED: NAME[:OPTION,...], or plugin:FILE[:OPTION,...] for a policy that the shared object

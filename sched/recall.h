@@ -12,7 +12,8 @@ typedef struct od_recalled_graph {
 } od_recalled_graph;
 
 typedef struct od_recalled_row {
-    const char *settings; /* one line (sched/auto/candidates.h) */
+    const char *settings; /* one line (sched/auto/remember.h) */
+    const char *schedule; /* that they follow, one line (sched/auto/schedule.h); NULL: none */
     uint64_t tasks;       /* of the whole graph */
     uint64_t count;       /* measurements; 0: to be tried */
     double seconds;       /* the last one */

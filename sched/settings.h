@@ -12,9 +12,8 @@ typedef enum od_recompute { OD_RECOMPUTE_OFF, OD_RECOMPUTE_AUTO, OD_RECOMPUTE_AL
 typedef struct od_settings {
     od_policy_choice policy;
     const od_evict_ops *evict;
-    unsigned buffer;  /* tasks per task buffer (OMPDARTS_BUFFER) */
-    double lookahead; /* seconds of work that a task buffer may hold while no load is under way; 0: `buffer` tasks */
-    int active;       /* devices, the others are idle; OD_ACTIVE_AS_POLICY or OD_ACTIVE_CHOSEN (sched/phase/active.h) */
+    unsigned buffer; /* tasks per task buffer (OMPDARTS_BUFFER) */
+    int active;      /* devices, the others are idle; OD_ACTIVE_AS_POLICY or OD_ACTIVE_CHOSEN (sched/phase/active.h) */
     bool devices_only; /* CPU workers take nothing that a device can run */
     uint64_t devices; /* bit k: device k is active, the others are idle; 0: as `active` says */
 } od_settings;

@@ -78,7 +78,6 @@ static int run_once(const sim_command *c, uint64_t seed)
                            .cpus = c->cpus,
                            .cores = c->cores,
                            .buffer = c->buffer,
-                           .lookahead = c->lookahead,
                            .guard = c->guard,
                            .spill_limit = c->spill_limit,
                            .recompute = (od_recompute)c->recompute,
@@ -148,7 +147,7 @@ static void keep_line(sim_command *c, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    sim_command c = {.platform_name = "pcie", .repeat = 1, .lookahead = -1};
+    sim_command c = {.platform_name = "pcie", .repeat = 1};
     keep_line(&c, argc, argv);
     if (argc == 1) {
         sim_print_usage(stderr);

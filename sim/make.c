@@ -150,7 +150,7 @@ static od_status make_engine(simulation *s)
                                .memory = m->memory,
                                .alignment = m->recording ? 0 : 1, /* of a real device's pool, or none */
                                .buffer = m->buffer,
-                               .lookahead = m->lookahead,
+                               .ahead = m->policy.ahead,
                                .active = m->active,
                                .guard = m->guard,
                                .spill_limit = m->spill_limit,

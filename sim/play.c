@@ -105,7 +105,6 @@ od_status sim_play(const sim_graph *g, const sim_machine *m, sim_result *result,
     od_settings settings = {.policy = m->policy,
                             .evict = m->evict,
                             .buffer = m->buffer,
-                            .lookahead = m->lookahead,
                             .active = m->active};
     *result = (sim_result){0};
     make_data(g, &p);

@@ -35,7 +35,6 @@ typedef struct sim_machine {
     size_t memory;    /* bytes of each device */
     unsigned cpus, cores; /* CPU workers, and how many cores of the host each of them has */
     unsigned buffer;  /* tasks per task buffer */
-    double lookahead; /* seconds of work that a buffer may hold while no load is under way */
     int active;       /* as in od_engine_config */
     int64_t guard;    /* likewise */
     size_t spill_limit; /* likewise */

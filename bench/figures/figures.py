@@ -63,8 +63,8 @@ def workload_text(workload, n):
 
 
 def command_line(workload, platform, devices, memory, curve, cost="ignore", seed=1):
-    line = ["--workload", workload, "--platform", platform, "--devices", str(devices), "--sched", curve.policy,
-            "--evict", curve.evict, "--seed", str(seed), "--sched-time", cost, *curve.settings]
+    line = ["--workload", workload, "--platform", platform, "--devices", str(devices), *curve.options,
+            "--evict", curve.evict, "--seed", str(seed), "--sched-time", cost]
     return line + (["--mem", memory] if memory else [])
 
 

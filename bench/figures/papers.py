@@ -21,8 +21,15 @@ class Curve:
     colour: str
     marker: str
     line: str = "-"
-    settings: tuple = ("--buffer", "5", "--lookahead", "0")  # as the papers: a task buffer of a fixed length
+    published: bool = True  # a task buffer of a fixed length, as in the papers
     offline: bool = False  # the paper leaves out what deciding costs, in real runs too
+
+    @property
+    def options(self):
+        """Of the simulator."""
+        if not self.published:
+            return ["--sched", self.policy]
+        return ["--sched", self.policy + (",ahead=0" if ":" in self.policy else ":ahead=0"), "--buffer", "5"]
 
 
 HFP = "hfp:sort=0,batch=0"
@@ -54,7 +61,7 @@ CURVES = {
     "darts-opti": Curve("DARTS+LUF OPTI", "darts:alg9,opti", "luf", "#8c510a", "+", "--"),
     "darts-opti-3inputs": Curve("DARTS+LUF OPTI 3inputs", "darts:alg11,opti", "luf", "#009e73", "<", "--"),
     "darts-dag": Curve("DARTS", "darts:alg12", "luf", "#d55e00", "D"),
-    "ours": Curve("darts of ompdarts", "darts", "luf", "#000000", ".", ":", settings=()),
+    "ours": Curve("darts of ompdarts", "darts", "luf", "#000000", ".", ":", published=False),
 }
 
 # Vertical lines: the working set is so many times the memory of all devices.

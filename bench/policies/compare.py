@@ -6,7 +6,7 @@ usage: compare.py [--sim PATH] [--cases PATTERN] [--jobs J] NAME=OPTIONS [NAME=O
 
 OPTIONS are those of `ompdarts sim` and apply to all cases, for example
 
-    compare.py 'now=' 'published=--sched darts:alg12 --buffer 5 --lookahead 0'
+    compare.py 'now=' 'published=--sched darts:alg12,ahead=0 --buffer 5'
 
 The first is the base: of each other, the geometric mean, the least and the greatest of its GFlop/s divided by the base's in
 the same case, the mean for each number of devices, and the geometric mean of bytes moved divided by the base's.

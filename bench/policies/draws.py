@@ -26,8 +26,7 @@ import simulator
 PLATFORMS = pathlib.Path(__file__).resolve().parents[2] / "sim" / "platforms"
 POLICIES = ("darts", "darts:alg12", "stationary", "dmdas", "dmdas+luf", "dmdas:bus+luf", "dmdar", "dmdar+luf", "lws",
             "lws+luf", "eager", "ap+luf")
-SETTINGS = [(policy, lookahead, active)
-            for policy in POLICIES for lookahead in (0, 0.003, 0.012) for active in ("all", "auto")]
+SETTINGS = [(policy, ahead, active) for policy in POLICIES for ahead in (0, 3, 12) for active in ("all", "auto")]
 SETTINGS += [(policy, 0, "all") for policy in ("dmda", "ap", "hfp", "mhfp", "rcm", "mst", "hypergraph")]
 TILE = 1920 * 1920 * 4 / 2**20  # MiB
 MOST_MEMORY = 2500
@@ -115,16 +114,20 @@ def draw(make, rng, folder, graphs):
     return {"workload": f"{workload}:n={size}", "mem": f"{memory(rng)}Mi", **case}, platform.about
 
 
-def seconds(simulation, case, policy, lookahead, active):
-    settings = {**case, "devices": f"{case['devices']}:{active}", "lookahead": lookahead}
-    return float(simulator.run(simulation, more=simulator.with_rule(policy), **settings)["makespan_s"])
+def seconds(simulation, case, policy, ahead, active):
+    """With lookahead of so many mean durations of a task; None: as the policy decides."""
+    settings = {**case, "devices": f"{case['devices']}:{active}"}
+    more = simulator.with_rule(policy)
+    if ahead is not None:
+        more[1] += f"{',' if ':' in more[1] else ':'}ahead={ahead}"
+    return float(simulator.run(simulation, more=more, **settings)["makespan_s"])
 
 
 def compare(simulation, case):
     """The ratio, and what was best of the others."""
     others = {setting: seconds(simulation, case, *setting) for setting in SETTINGS}
     best = min(others, key=others.get)
-    ours = seconds(simulation, case, "auto", 0, "policy")
+    ours = seconds(simulation, case, "auto", None, "policy")
     return others[best] / ours if ours else 1.0, best
 
 
@@ -142,7 +145,7 @@ def run_draw(options, make, number, folder):
     except RuntimeError as error:  # a task does not fit, or sparse2d has none
         print(f"{number} left out: {text} {error}", file=sys.stderr)
         return None
-    print(f"{number}  {ratio:.3f}  {text}  best of the others: {best[0]}, lookahead {best[1]}, active {best[2]}",
+    print(f"{number}  {ratio:.3f}  {text}  best of the others: {best[0]}, {best[1]} ahead, active {best[2]}",
           flush=True)
     return ratio
 

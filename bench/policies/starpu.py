@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Our policies beside StarPU's, both simulated on the platform `pcie`.
 
-usage: starpu.py [--sim PATH] [--policies P,P+RULE,...] [--platform NAME] [--buffer B] [--lookahead S]
+usage: starpu.py [--sim PATH] [--policies P,P+RULE,...] [--platform NAME] [--buffer B]
        starpu.py --table FILE [--sim PATH] [--policy P] [--platform NAME]
 
 Prints a table in Markdown: GFlop/s (MB from the host + MB between GPUs). StarPU's figures were measured with its master branch of
@@ -45,7 +45,7 @@ def memory_of(workload):
 
 def run(options, workload, devices, memory, policy, **other):
     buffer = {} if options.buffer is None else {"buffer": options.buffer}
-    settings = {"platform": options.platform, "lookahead": options.lookahead, **buffer, **other}
+    settings = {"platform": options.platform, **buffer, **other}
     try:
         return simulator.run(options.sim, workload=workload, devices=devices, mem=memory, more=simulator.with_rule(policy),
                              **settings)
@@ -86,7 +86,7 @@ def compare(options):
         return 2
     print(f"| workload, GPUs, platform | StarPU's best | {options.policy} | ratio |\n|---|---|---|---|")
     for workload, devices, platform, theirs in rows:
-        row = run(options, workload, devices, memory_of(workload), options.policy, platform=platform, lookahead=0)
+        row = run(options, workload, devices, memory_of(workload), options.policy, platform=platform)
         ratios.append(float(row["gflops"]) / theirs)
         print(f"| {workload.replace(':n=', ' ')}, {devices}, {platform} | {theirs:.0f} | {cell(row)} | {ratios[-1]:.3f} |", flush=True)
     good = sum(ratio >= 1 for ratio in ratios)
@@ -100,7 +100,6 @@ def main():
     parser.add_argument("--policies", default=POLICIES)
     parser.add_argument("--platform", default="pcie")
     parser.add_argument("--buffer", type=int, help="tasks per task buffer (default: the simulator's)")
-    parser.add_argument("--lookahead", type=float, default=0.012, help="seconds of work ahead (default: 0.012)")
     parser.add_argument("--table", type=pathlib.Path, help="StarPU's figures, a Markdown table")
     parser.add_argument("--policy", default="auto", help="compared with --table (default: auto)")
     options = simulator.parse(parser)

@@ -127,7 +127,7 @@ static od_status start_engine(void)
         .ndevices = n,
         .memory = od_runtime.backend.pool_bytes[0],
         .buffer = options->buffer,
-        .lookahead = options->lookahead_s,
+        .ahead = options->sched.policy.ahead,
         .early = options->write_back == OD_WRITE_BACK_EARLY ? worth_sending : 0,
         .cpus = od_cpu_workers(),
         .slots = asynchronous ? 2 : 1, /* one runs, the next is queued behind it */

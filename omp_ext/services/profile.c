@@ -215,7 +215,7 @@ static void find_graph(const od_history_row *row, void *wanted)
     const struct wanted *w = wanted;
     size_t length = strlen(w->beginning);
     if (strncmp(row->name, w->beginning, length) == 0)
-        w->found(w->arg, &(od_recalled_row){row->name + length, row->size, row->count, row->mean});
+        w->found(w->arg, &(od_recalled_row){row->name + length, row->text, row->size, row->count, row->mean});
 }
 
 void od_profile_recall(const od_recalled_graph *graph, unsigned ndevices, size_t memory, od_recall_found *found,
@@ -233,8 +233,11 @@ void od_profile_keep(const od_recalled_graph *graph, unsigned ndevices, size_t m
         return;
     size_t length = strlen(name);
     if (snprintf(name + length, sizeof name - length, "%s", row->settings) < (int)(sizeof name - length))
-        od_history_put(history, &(od_history_row){
-                                    .size = row->tasks, .count = row->count, .mean = row->seconds, .name = name});
+        od_history_put(history, &(od_history_row){.size = row->tasks,
+                                                  .count = row->count,
+                                                  .mean = row->seconds,
+                                                  .name = name,
+                                                  .text = (char *)(uintptr_t)row->schedule});
 }
 
 static void stop(const od_run *run)

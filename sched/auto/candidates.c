@@ -5,7 +5,7 @@
 #include "sched/auto/sets.h"
 #include "sched/phase/active.h"
 
-#include <math.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static const char owners[] = "stationary:owners";
 /* Roughly in the order of how often they are the best of random cases: where time is short the first ones are tried. */
 static const struct kind {
     const char *policy, *rule;
-    double ahead; /* lookahead, mean durations of a kernel */
+    uint64_t ahead; /* as in od_policy_choice */
     int active;
     bool slow;
 } kinds[] = {
@@ -85,8 +85,8 @@ void od_candidate_name(od_candidate *c)
     const od_settings *s = &c->settings;
     const char *cpus = s->devices_only ? ", no CPU workers" : "";
     char ahead[40] = "", active[64];
-    if (s->lookahead > 0)
-        snprintf(ahead, sizeof ahead, ", lookahead %.3g s", s->lookahead);
+    if (s->policy.ahead)
+        snprintf(ahead, sizeof ahead, ", %" PRIu64 " ahead", s->policy.ahead);
     name_active(s, active, sizeof active);
     snprintf(c->name, sizeof c->name, "%s+%s, buffer %u%s%s%s", c->policy, s->evict->name, s->buffer, ahead, active,
              cpus);
@@ -97,7 +97,7 @@ bool od_candidate_is_same(const od_candidate *a, const od_candidate *b)
 {
     const od_settings *x = &a->settings, *y = &b->settings;
     return strcmp(a->policy, b->policy) == 0 && x->evict == y->evict && x->buffer == y->buffer &&
-           fabs(x->lookahead - y->lookahead) <= 0.001 * fabs(x->lookahead) && x->active == y->active &&
+           x->policy.ahead == y->policy.ahead && x->active == y->active &&
            x->devices == y->devices && x->devices_only == y->devices_only;
 }
 
@@ -114,14 +114,13 @@ static bool complete(const struct kind *kind, const od_work *work, od_candidate 
     c->settings = *given;
     c->policy = kind->policy;
     if ((kind->slow && work->ntasks > SLOW) || (work->ndevices == 1 && kind->active) ||
-        (given->active > 0 && kind->active) || (given->lookahead > 0 && kind->ahead > 0) ||
+        (given->active > 0 && kind->active) || (given->policy.ahead && kind->ahead) ||
         !is_another(kind->policy, work) ||
         od_policy_choose(kind->policy, &c->settings.policy, error, sizeof error))
         return false;
     if (leaves_rule(given))
         c->settings.evict = od_evict_find(kind->rule);
-    if (given->lookahead <= 0)
-        c->settings.lookahead = kind->ahead * work->mean_seconds;
+    c->settings.policy.ahead = given->policy.ahead ? given->policy.ahead : kind->ahead;
     if (given->active <= 0)
         c->settings.active = kind->active;
     od_candidate_name(c);
@@ -143,7 +142,7 @@ static void liken(od_candidate *c, const od_settings *best, bool own)
     c->settings.active = chosen ? OD_ACTIVE_CHOSEN : best->active;
     c->settings.devices = best->devices;
     if (!own) {
-        c->settings.lookahead = best->lookahead;
+        c->settings.policy.ahead = best->policy.ahead;
         c->settings.buffer = best->buffer;
     }
     od_candidate_name(c);
@@ -189,7 +188,7 @@ static int all_or_chosen(const od_settings *s, bool all)
 bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_work *work, od_candidate *candidate)
 {
     enum { ACTIVE = 3 };
-    static const double ahead[] = {0, 3, 12, 1, 36};
+    static const uint64_t ahead[] = {0, 3, 12, 1, 36};
     struct kind kind = {.ahead = ahead[number / ACTIVE / POLICIES]};
     kind.policy = policies[number / ACTIVE % POLICIES][0];
     kind.rule = policies[number / ACTIVE % POLICIES][1];
@@ -258,13 +257,13 @@ static unsigned add_sets(od_candidate *candidates, unsigned most, const od_candi
 
 unsigned od_candidates_near(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work)
 {
-    static const double ahead[] = {0, 1, 2, 4, 6, 9, 16, 24, 40, 64};
+    static const uint64_t ahead[] = {0, 1, 2, 4, 6, 9, 16, 24, 40, 64};
     static const unsigned buffers[] = {1, 2, 4, 5, 8};
     bool open = work->given->active <= 0 && work->ndevices > 1;
     unsigned count = open ? add_sets(candidates, most, best, work) : 0;
-    for (size_t i = 0; work->given->lookahead <= 0 && i < sizeof ahead / sizeof *ahead; i++) {
+    for (size_t i = 0; !work->given->policy.ahead && i < sizeof ahead / sizeof *ahead; i++) {
         od_candidate c = *best;
-        c.settings.lookahead = ahead[i] * work->mean_seconds;
+        c.settings.policy.ahead = ahead[i];
         add(candidates, most, &count, &c);
     }
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {

@@ -20,7 +20,6 @@ typedef struct od_work {
     const od_settings *given;
     unsigned ndevices;
     uint32_t ntasks;
-    double mean_seconds; /* of a kernel */
     const od_topology *topology;
     uint64_t lost; /* bit k: device k */
     bool depends;  /* some tasks wait for others */

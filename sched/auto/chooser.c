@@ -389,7 +389,8 @@ static void begin_choice(struct chooser *c, const od_engine_stats *stats, uint64
 static od_iteration *recall(struct chooser *c, od_iterations *all, const od_pattern *pattern)
 {
     od_iteration it;
-    if (!od_iteration_recall(c->e, pattern, all == &c->beginnings, &c->given, &it))
+    if (!od_iteration_recall(c->e, pattern, all == &c->beginnings, &c->given, &c->plain, &c->schedules, &c->nschedules,
+                             &it))
         return NULL;
     bool lost = (it.best.settings.devices | it.next.settings.devices) & od_engine_lost(c->e);
     return lost ? NULL : od_iterations_add(all, &it);
@@ -502,6 +503,7 @@ static void *create(void *engine)
     c->created_processor_ns = od_engine_processor_ns(c->e, false);
     c->current = (od_candidate){.settings = c->given, .policy = "darts"};
     od_policy_choose(c->current.policy, &c->current.settings.policy, error, sizeof error);
+    c->current.settings.policy.ahead = c->given.policy.ahead;
     od_candidate_name(&c->current);
     c->plain = c->current;
     return c;

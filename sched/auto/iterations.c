@@ -54,9 +54,11 @@ static void judge(od_iteration *it, double seconds)
     }
     it->proposed = false;
     it->best = it->next;
-    if (!od_schedule_of(&it->best.settings))
-        it->plain = it->best;
     it->seconds = seconds;
+    if (!od_schedule_of(&it->best.settings)) {
+        it->plain = it->best;
+        it->plain_seconds = seconds;
+    }
 }
 
 void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_candidate *used, double seconds)
@@ -75,6 +77,8 @@ void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_c
     it->rounds++;
     if (seconds <= 0)
         return;
+    if (od_candidate_is_same(used, &it->plain))
+        it->plain_seconds = seconds;
     if (od_candidate_is_same(used, &it->best))
         it->seconds = seconds;
     else if (it->proposed && it->seconds > 0 && od_candidate_is_same(used, &it->next))

@@ -30,6 +30,7 @@ typedef struct od_iteration {
     uint64_t beginning;          /* of its shape */
     od_candidate best;
     od_candidate plain; /* the best that follow no schedule */
+    double plain_seconds; /* with these; 0: not known */
     double seconds;    /* with the best; 0: not known yet */
     od_candidate next; /* expected to be faster */
     bool proposed;     /* there is a next one */

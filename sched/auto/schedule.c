@@ -8,6 +8,7 @@
 #include "util/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* --- schedules ----------------------------------------------------------------------------- */
 
@@ -45,6 +46,62 @@ od_schedule *od_schedule_for_graph(const od_schedule *schedule, const od_play_pr
     for (uint32_t t = 0; s && t < problem->ntasks; t++)
         if (problem->tasks[t].number <= last)
             s->task[problem->tasks[t].number] = schedule->task[t];
+    return s;
+}
+
+/* --- as text: for each task, by number, a digit for the device and three for its rank --------- */
+
+enum { DIGITS = 64, LENGTH = 4, MOST_RANKS = DIGITS * DIGITS * DIGITS };
+
+_Static_assert((int)OD_SCHEDULE_OPEN < (int)DIGITS, "a device is one digit");
+
+static const char digits[DIGITS + 1] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
+
+char *od_schedule_write(const od_schedule *schedule)
+{
+    enum { MOST_TASKS = 65536 };
+    char *text = schedule->ntasks <= MOST_TASKS ? od_malloc((size_t)schedule->ntasks * LENGTH + 1) : NULL;
+    char *end = text;
+    for (uint32_t t = 0; text && t < schedule->ntasks; t++) {
+        od_scheduled place = schedule->task[t];
+        if (place.rank >= MOST_RANKS) {
+            free(text);
+            return NULL;
+        }
+        *end++ = digits[place.device];
+        for (uint32_t unit = MOST_RANKS / DIGITS; unit; unit /= DIGITS)
+            *end++ = digits[place.rank / unit % DIGITS];
+    }
+    if (text)
+        *end = '\0';
+    return text;
+}
+
+/* Of so many digits; MOST_RANKS: these are none. */
+static uint32_t read_digits(const char *text, unsigned count)
+{
+    uint32_t number = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const char *digit = text[i] ? strchr(digits, text[i]) : NULL;
+        if (!digit)
+            return MOST_RANKS;
+        number = number * DIGITS + (uint32_t)(digit - digits);
+    }
+    return number;
+}
+
+od_schedule *od_schedule_read(const char *text)
+{
+    size_t length = strlen(text);
+    bool whole = length && length % LENGTH == 0 && length / LENGTH <= UINT32_MAX;
+    od_schedule *s = whole ? od_schedule_create((uint32_t)(length / LENGTH)) : NULL;
+    for (uint32_t t = 0; s && t < s->ntasks; t++, text += LENGTH) {
+        s->task[t] = (od_scheduled){read_digits(text, 1), read_digits(text + 1, LENGTH - 1)};
+        if (s->task[t].device > OD_SCHEDULE_OPEN || s->task[t].rank >= MOST_RANKS) {
+            free(s);
+            return NULL;
+        }
+    }
     return s;
 }
 
@@ -230,7 +287,7 @@ static const od_policy_ops follower_ops = {
 od_settings od_schedule_settings(const od_schedule *schedule, const od_settings *others)
 {
     od_settings s = *others;
-    s.policy = (od_policy_choice){&follower_ops, {(uintptr_t)schedule}};
+    s.policy = (od_policy_choice){&follower_ops, {(uintptr_t)schedule}, others->policy.ahead};
     s.evict = od_evict_find(follower_ops.default_evict);
     return s;
 }

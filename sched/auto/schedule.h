@@ -34,6 +34,10 @@ void od_schedule_take(od_schedule *schedule, const od_play_began *began);
 od_schedule *od_schedule_for_problem(const od_schedule *schedule, const od_play_problem *problem);
 od_schedule *od_schedule_for_graph(const od_schedule *schedule, const od_play_problem *problem);
 
+/* As a line of text, and back. NULL: out of memory, or it is too large for one, or none. Freed with free(). */
+char *od_schedule_write(const od_schedule *schedule);
+od_schedule *od_schedule_read(const char *text);
+
 /* Settings that carry it out, and otherwise these. It stays with the caller, for as long as anybody uses them. */
 od_settings od_schedule_settings(const od_schedule *schedule, const od_settings *others);
 /* NULL: they follow no schedule. */

@@ -22,14 +22,6 @@ static bool is_over(void *trial)
 
 /* --- making and unmaking ------------------------------------------------------------------- */
 
-static double mean_seconds(const od_play_problem *p)
-{
-    double sum = 0;
-    for (uint32_t t = 0; t < p->ntasks; t++)
-        sum += p->tasks[t].seconds;
-    return p->ntasks ? sum / p->ntasks : 0;
-}
-
 od_trial *od_trial_create(od_engine *engine, const od_settings *given, const od_candidate *now)
 {
     od_trial *t = od_calloc(1, sizeof *t);
@@ -40,7 +32,7 @@ od_trial *od_trial_create(od_engine *engine, const od_settings *given, const od_
     const od_play_problem *p = &t->copy.problem;
     t->engine = engine;
     t->given = *given;
-    t->work = (od_work){&t->given, p->ndevices, p->ntasks, mean_seconds(p), p->topology, p->lost, p->nafter > 0};
+    t->work = (od_work){&t->given, p->ndevices, p->ntasks, p->topology, p->lost, p->nafter > 0};
     t->now = *now;
     t->least = od_play_least(p);
     return t;

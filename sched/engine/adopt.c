@@ -11,6 +11,7 @@
 #include "util/memory.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* Tasks that the policy owns. */
@@ -91,7 +92,7 @@ static void use(od_engine *e, const od_settings *s, void *state)
     e->config.policy = s->policy.ops;
     e->config.evict = s->evict;
     e->config.buffer = s->buffer;
-    e->config.lookahead = s->lookahead;
+    e->config.ahead = s->policy.ahead;
     e->config.active = s->active;
     e->config.devices_only = s->devices_only;
     e->room = od_buffer_room(&e->config) > e->room ? od_buffer_room(&e->config) : e->room;
@@ -143,17 +144,16 @@ od_status od_engine_adopt(od_engine *e, const od_settings *s)
     for (size_t i = 0; i < owned.count; i++)
         give(e, owned.task[i]);
     free(owned.task);
-    od_log(OD_LOG_INFO, "engine", "from now on: %s+%s, %u tasks per buffer, lookahead %g s", s->policy.ops->name,
-           s->evict->name, s->buffer, s->lookahead);
+    od_log(OD_LOG_INFO, "engine", "from now on: %s+%s, %u tasks per buffer, %" PRIu64 " ahead", s->policy.ops->name,
+           s->evict->name, s->buffer, s->policy.ahead);
     return OD_OK;
 }
 
 void od_engine_settings(const od_engine *e, od_settings *s)
 {
-    *s = (od_settings){.policy = {.ops = e->config.policy},
+    *s = (od_settings){.policy = {.ops = e->config.policy, .ahead = e->config.ahead},
                        .evict = e->config.evict,
                        .buffer = e->config.buffer,
-                       .lookahead = e->config.lookahead,
                        .active = e->config.active,
                        .devices_only = e->config.devices_only,
                        .devices = e->config.devices};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Task buffers. A device with room in its buffer is given a task that only it may run, else one of the policy's, and
- * more than a buffer holds where it would otherwise load nothing (od_engine_config.lookahead).
+ * more than a buffer holds where it would otherwise load nothing (od_engine_config.ahead).
  */
 #include "sched/engine/internal.h"
 
@@ -98,16 +98,18 @@ static bool leaves_enough(const od_engine *e, size_t taken)
     return e->config.policy->places_at_arrival || e->in_policy >= TIMES * (e->config.ndevices - 1) * taken;
 }
 
-/* A device that loads nothing, though it has work, takes tasks beyond its buffer, up to `lookahead` seconds: their
- * loads hide behind what it computes now, and would not later. */
+/* While the program waits, a device that loads nothing, though it has work, takes tasks beyond its buffer, up to
+ * `ahead` mean durations of what is ready: their loads hide behind what it computes now, and would not later. While the
+ * program creates tasks the device would take whatever comes first. */
 static bool looks_ahead(const od_engine *e, const od_device *device)
 {
     od_device_load load = {0};
-    if (e->config.lookahead <= 0 || device->loads || !device->committed.count ||
-        device->buffer.count >= OD_MOST_AHEAD || !leaves_enough(e, device->buffer.count + 1))
+    if (!e->config.ahead || !e->awaited || device->loads || !device->committed.count ||
+        device->buffer.count >= OD_MOST_AHEAD || !e->in_policy || !leaves_enough(e, device->buffer.count + 1))
         return false;
     od_buffer_add_load(&load, &device->buffer);
-    return load.seconds * e->slowness[device - e->device] < e->config.lookahead;
+    return load.seconds * e->slowness[device - e->device] <
+           (double)e->config.ahead * e->policy_seconds / (double)e->in_policy;
 }
 
 /* The device with the fewest tasks that still has room in its buffer and was not in `refused`. */

@@ -131,7 +131,7 @@ typedef struct od_engine_config {
     size_t alignment; /* of pool blocks; 0: 256 */
     size_t granule;   /* of which pools stay multiples when they shrink; 0 and 1: any */
     unsigned buffer;  /* tasks per task buffer (OMPDARTS_BUFFER) */
-    double lookahead;  /* seconds of work that a task buffer may hold while no load is under way; 0: `buffer` tasks */
+    uint64_t ahead;   /* as in od_policy_choice */
     unsigned slots;    /* tasks that may run at once on a device */
     bool devices_only; /* as in od_settings */
     bool in_turn;      /* a device computes one of these at a time, the others are queued behind it */

@@ -521,7 +521,7 @@ static inline uint64_t od_engine_cost_clock(const od_engine *e)
 /* Tasks that a buffer may hold. */
 static inline size_t od_buffer_room(const od_engine_config *config)
 {
-    return config->lookahead > 0 && config->buffer < OD_MOST_AHEAD ? OD_MOST_AHEAD : config->buffer;
+    return config->ahead && config->buffer < OD_MOST_AHEAD ? OD_MOST_AHEAD : config->buffer;
 }
 
 /* Devices are numbered as usual; all other places are the host. */

@@ -78,7 +78,7 @@ static od_status make_engine(od_player *p, const od_settings *s)
                                .memory = problem->memory,
                                .alignment = problem->alignment,
                                .buffer = s->buffer,
-                               .lookahead = s->lookahead,
+                               .ahead = s->policy.ahead,
                                .active = s->active,
                                .devices = s->devices,
                                .findings = problem->findings,
@@ -185,6 +185,7 @@ static void begin(od_player *p)
     for (uint32_t t = 0; p->submission && t < p->p->ntasks; t++)
         if (p->p->tasks[t].bound != OD_HOST)
             submit(p, t);
+    od_engine_await(p->engine, true); /* no more tasks are known */
     for (uint32_t t = 0; t < p->p->ntasks; t++)
         if (p->p->tasks[t].bound == OD_HOST)
             od_actors_start(p, p->p->ndevices, t);

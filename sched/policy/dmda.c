@@ -231,12 +231,13 @@ static bool dmda_is_valid(void *state)
     return true;
 }
 
-#define DMDA_OPS(policy_name, text, creator)                                                                           \
+#define DMDA_OPS(policy_name, text, creator, lookahead)                                                                \
     {                                                                                                                  \
         .interface_version = OD_POLICY_INTERFACE,                                                                      \
         .name = policy_name,                                                                                           \
         .description = text,                                                                                           \
         .default_evict = "lru",                                                                                        \
+        .ahead = (lookahead),                                                                                          \
         .places_at_arrival = true,                                                                                     \
         .options = options,                                                                                            \
         .create = creator,                                                                                             \
@@ -250,12 +251,12 @@ static bool dmda_is_valid(void *state)
     }
 
 static const od_policy_ops dmda_ops =
-    DMDA_OPS("dmda", "earliest expected completion, in order of arrival", dmda_create);
+    DMDA_OPS("dmda", "earliest expected completion, in order of arrival", dmda_create, 12);
 static const od_policy_ops dmdar_ops =
-    DMDA_OPS("dmdar", "dmda; each device takes the task that needs the fewest bytes", dmdar_create);
+    DMDA_OPS("dmdar", "dmda; each device takes the task that needs the fewest bytes", dmdar_create, 3);
 static const od_policy_ops dmdas_ops =
     DMDA_OPS("dmdas", "dmda; each device takes the most urgent task, of these the one that needs the fewest bytes",
-             dmdas_create);
+             dmdas_create, 0);
 
 OD_REGISTER_POLICY(dmda_ops)
 OD_REGISTER_POLICY(dmdar_ops)

@@ -208,6 +208,7 @@ static const od_policy_ops lws_ops = {
     .description =
         "locality work stealing: where the last predecessor ran; idle devices take half of a neighbour's queue",
     .default_evict = "lru",
+    .ahead = 12,
     .create = lws_create,
     .destroy = lws_destroy,
     .ready = lws_ready,

@@ -23,7 +23,6 @@ typedef struct sim_command {
     size_t memory;                                              /* 0: all data fit */
     unsigned cpus, cores; /* CPU workers, and the cores of each */
     unsigned devices, buffer, repeat, cost, results, recompute; /* the last: sim_cost, sim_results, od_recompute */
-    double lookahead;                                           /* seconds; negative: not given */
     int active;                                                 /* as in od_engine_config */
     int64_t guard;
     size_t spill_limit;

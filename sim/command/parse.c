@@ -25,7 +25,6 @@ enum {
     DEVICES = 256,
     CPU,
     BUFFER,
-    LOOKAHEAD,
     GUARD,
     SPILL_LIMIT,
     RECOMPUTE,
@@ -58,7 +57,6 @@ static const struct option long_options[] = {
     {"evict", required_argument, NULL, RULE},
     {"split", required_argument, NULL, SPLIT},
     {"buffer", required_argument, NULL, BUFFER},
-    {"lookahead", required_argument, NULL, LOOKAHEAD},
     {"guard", required_argument, NULL, GUARD},
     {"spill-limit", required_argument, NULL, SPILL_LIMIT},
     {"recompute", required_argument, NULL, RECOMPUTE},
@@ -191,9 +189,6 @@ static bool take_option(sim_command *c, int option)
             return false;
         c->buffer = (unsigned)number;
         return true;
-    case LOOKAHEAD:
-        return taken("lookahead", od_parse_seconds(optarg, &c->lookahead),
-                     "a number of seconds from 0 to " OD_MOST_SECONDS);
     case GUARD:
         return taken("guard", od_parse_guard(optarg, &c->guard), OD_GUARD_ALLOWED);
     case SPILL_LIMIT:
@@ -292,18 +287,16 @@ static void follow_recording(sim_command *c)
     c->memory = c->memory ? c->memory : r->memory;
     c->devices = c->devices ? c->devices : r->ndevices;
     c->buffer = c->buffer ? c->buffer : r->buffer;
-    c->lookahead = c->lookahead >= 0 ? c->lookahead : r->lookahead;
     c->active = c->active_given ? c->active : r->active;
     c->seed = c->seed_given ? c->seed : r->seed;
 }
 
 static void use_defaults(sim_command *c)
 {
-    c->policy_text = c->policy_text ? c->policy_text : "darts";
+    c->policy_text = c->policy_text ? c->policy_text : "auto";
     c->rule_name = c->rule_name ? c->rule_name : "auto";
     c->devices = c->devices ? c->devices : 1;
     c->buffer = c->buffer ? c->buffer : 3;
-    c->lookahead = c->lookahead >= 0 ? c->lookahead : 0;
     c->seed = c->seed_given ? c->seed : 1;
 }
 

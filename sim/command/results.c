@@ -19,7 +19,7 @@ void sim_print_csv(const sim_command *c, const sim_graph *graph, const sim_machi
     if (c->header && machine->seed == c->seed)
         fputs("workload,n,tile,devices,mem_bytes,policy,eviction,seed,tasks,makespan_s,gflops,h2d_bytes,d2h_bytes,"
               "d2d_bytes,loads,evictions,lower_bound_bytes,sched_s,platform,buffer,data_bytes,reloads,stall_s,"
-              "compute_bound_s,critical_path_s,bus_bound_s,lookahead_s,peak_bytes,spilled_bytes,spill_peak_bytes,"
+              "compute_bound_s,critical_path_s,bus_bound_s,peak_bytes,spilled_bytes,spill_peak_bytes,"
               "cpus,cores,cpu_tasks,cpu_busy_s,split,splits\n",
               c->csv);
     char cost[32] = "", policy[1100], label[1100];
@@ -27,7 +27,7 @@ void sim_print_csv(const sim_command *c, const sim_graph *graph, const sim_machi
         snprintf(cost, sizeof cost, "%.6f", result->sched_s);
     fprintf(c->csv,
             "%s,%u,%u,%u,%zu,%s,%s,%" PRIu64 ",%u,%.9f,%.1f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-            ",%.0f,%s,%s,%u,%.0f,%" PRIu64 ",%.6f,%.6f,%.6f,%.6f,%g,%" PRIu64 ",%" PRIu64 ",%zu,%u,%u,%" PRIu64
+            ",%.0f,%s,%s,%u,%.0f,%" PRIu64 ",%.6f,%.6f,%.6f,%.6f,%" PRIu64 ",%" PRIu64 ",%zu,%u,%u,%" PRIu64
             ",%.6f,%s,%u\n",
             field(c->label, label, sizeof label), c->workload.n, c->workload.tile, machine->ndevices, machine->memory,
             field(c->policy_text, policy, sizeof policy), c->evict->name, machine->seed, graph->ntasks,
@@ -36,7 +36,7 @@ void sim_print_csv(const sim_command *c, const sim_graph *graph, const sim_machi
             cost, machine->platform->name, machine->buffer, sim_graph_bytes(graph), total->reloads,
             (double)total->stall_ns * 1e-9, machine->recursive ? result->bound_s : bounds->compute_s,
             bounds->critical_path_s, bounds->bus_s,
-            machine->lookahead, (uint64_t)total->peak_bytes, total->spilled_bytes, result->spill_peak_bytes,
+            (uint64_t)total->peak_bytes, total->spilled_bytes, result->spill_peak_bytes,
             machine->cpus, machine->cores, result->cpu.tasks, (double)result->cpu.busy_ns * 1e-9,
             machine->recursive ? c->split_text ? c->split_text : "never" : "", result->splits);
 }

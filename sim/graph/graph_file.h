@@ -74,7 +74,6 @@ typedef struct sim_plan {
 
 typedef struct sim_recording {
     unsigned ndevices, buffer;
-    double lookahead; /* seconds */
     size_t memory;    /* bytes of each device */
     uint64_t seed;
     bool spill;

@@ -78,16 +78,15 @@ static bool read_working(sim_reader *in)
 static bool read_run(sim_reader *in)
 {
     sim_recording *r = in->r;
-    uint64_t devices, memory, buffer, lookahead, spill;
+    uint64_t devices, memory, buffer, spill;
     bool ok = setting(in, "devices", OD_MAX_DEVICES, &devices) && setting(in, "memory", SIZE_MAX, &memory) &&
-              setting(in, "buffer", UINT32_MAX, &buffer) && setting(in, "lookahead_ns", UINT64_MAX, &lookahead) &&
+              setting(in, "buffer", UINT32_MAX, &buffer) &&
               setting(in, "seed", UINT64_MAX, &r->seed) && setting(in, "spill", 1, &spill);
     if (!ok || !devices || !memory || !buffer)
         return sim_refuse(in, "not the settings of a run");
     r->ndevices = (unsigned)devices;
     r->memory = memory;
     r->buffer = (unsigned)buffer;
-    r->lookahead = (double)lookahead * 1e-9;
     r->spill = spill;
     return read_working(in);
 }

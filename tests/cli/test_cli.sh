@@ -290,7 +290,7 @@ fi
 # --- env and info -----------------------------------------------------------------------------
 OMPDARTS_MEM=60M expect 0 env
 grep -qE '^OMPDARTS_MEM +60M +auto +bytes ' "$work/out" || fail "env: $(cat "$work/out")"
-grep -qE '^OMPDARTS_SCHED +darts +darts ' "$work/out" || fail "env: $(cat "$work/out")"
+grep -qE '^OMPDARTS_SCHED +auto +auto ' "$work/out" || fail "env: $(cat "$work/out")"
 OMPDARTS_MEM=60Q expect 2 env
 grep -q '^ompdarts: OMPDARTS_MEM=60Q' "$work/err" || fail "env with a bad value: $(cat "$work/err")"
 for variable in MEN MEMORY; do

@@ -281,7 +281,6 @@ class Settings:
             "OMPDARTS_SCHED": pair[0] + self.option(rng, pair[0]), "OMPDARTS_EVICT": pair[1],
             "OMPDARTS_DEVICES": str(rng.randint(1, 4)) + rng.choice(("", ":auto", ":1", ":2")),
             "OMPDARTS_BUFFER": str(rng.choice((1, 2, 3, 5, 8))),
-            "OMPDARTS_LOOKAHEAD": rng.choice(("0", "0.012", "1")),
             "OMPDARTS_COHERENCE": rng.choice(("auto", "auto", "strict") + (("depend",) if world.depend_mode else ())),
             "OMPDARTS_SEED": str(rng.randint(0, 9999)),
             "OMP_NUM_THREADS": str(rng.choice((1, 2, 3, 4, 4, 8))),
@@ -320,7 +319,9 @@ class Settings:
         return settings
 
     def option(self, rng, policy):
-        return rng.choice(self.options[policy]) if self.options[policy] and rng.random() < 0.3 else ""
+        own = rng.choice(self.options[policy]).lstrip(":") if self.options[policy] and rng.random() < 0.3 else ""
+        words = [word for word in (own, rng.choice(("", "", "ahead=0", "ahead=12", "ahead=1000"))) if word]
+        return ":" + ",".join(words) if words else ""
 
     @staticmethod
     def memory(rng, world):

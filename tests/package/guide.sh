@@ -92,14 +92,14 @@ done <"$guide"
 [ "$commands" -ge $least ] || fail "the guide has only $commands commands"
 # The first comparison shows a gain; how much, and sometimes whether, depends on what else the machine does.
 moved() { ompdarts report "$1" | sed -n 's/^- \([0-9.]*\) MB were loaded,.*/\1/p'; }
-gains() { awk "BEGIN { exit !($(moved darts.json) < $(moved eager.json)) }"; }
+gains() { awk "BEGIN { exit !($(moved auto.json) < $(moved eager.json)) }"; }
 for ((tries = 0; tries < 4; tries++)); do
     gains && break
-    echo "no gain, tried again: $(moved darts.json) MB, $(moved eager.json) MB"
+    echo "no gain, tried again: $(moved auto.json) MB, $(moved eager.json) MB"
     for command in "${compared[@]}"; do
         timeout 300 bash -c "$command" >/dev/null 2>&1 </dev/null
     done
 done
-gains || fail "darts: $(moved darts.json) MB, eager: $(moved eager.json) MB"
+gains || fail "auto: $(moved auto.json) MB, eager: $(moved eager.json) MB"
 [ $failures -eq 0 ] && echo "all right"
 exit $((failures > 0))

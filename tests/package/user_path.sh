@@ -35,12 +35,12 @@ has() { grep -qE -- "$1" "${2-out}" || fail "no '$1' in: $(head -c 2000 "${2-out
 "$(dirname "$self")/guide.sh" "$guide" || failures=$((failures + 1))
 sum=$(./blocks) || fail "the guide's program"
 [ "$(wc -l <blocks.c)" -ge 30 ] && [ "$(wc -l <blocks.c)" -le 45 ] || fail "the guide's program has $(wc -l <blocks.c) lines"
-has 'darts \+ luf' <(ompdarts report darts.json)
-has 'blocks.c:[0-9]+' darts.json # -g: source lines
+has 'auto \+ luf' <(ompdarts report auto.json)
+has 'blocks.c:[0-9]+' auto.json # -g: source lines
 for page in blocks.html; do
     has '^</html>' "$page"
     has '"policy":"eager"' "$page"
-    has '"policy":"darts"' "$page"
+    has '"policy":"auto"' "$page"
 done
 [ -z "${USER_PATH_KEEP-}" ] || cp blocks.html "$USER_PATH_KEEP"
 

@@ -32,7 +32,7 @@ chains() {
         }
         BEGIN {
             put("ompdarts-graph 4")
-            put("run devices=1 memory=1048576000 buffer=3 lookahead_ns=0 seed=1 spill=1 active=0")
+            put("run devices=1 memory=1048576000 buffer=3 seed=1 spill=1 active=0")
             put("policy darts"); put("eviction luf"); put("links 12000000000 0.00001 0 0"); put("kernel 0 work")
             for (i = 0; i < n; i++)
                 for (k = 1; k <= 4; k++)
@@ -50,7 +50,7 @@ chains() {
 # replay OPTIONS… : $spilled bytes, $most bytes in spill areas, $peak on a device, $seconds
 replay() {
     "$ompdarts" sim --graph "$work/graph" --quiet --csv - "$@" >"$work/csv" 2>"$work/err" || fail "$*: $(cat "$work/err")"
-    IFS=, read -r seconds peak spilled most < <(tail -1 "$work/csv" | cut -d, -f10,28-30)
+    IFS=, read -r seconds peak spilled most < <(tail -1 "$work/csv" | cut -d, -f10,27-29)
 }
 
 chains 12 >"$work/graph"

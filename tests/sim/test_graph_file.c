@@ -65,7 +65,6 @@ static void test_contents(void **unused)
     assert_int_equal(r.ndevices, 1);
     assert_int_equal(r.memory, 61440);
     assert_int_equal(r.buffer, 3);
-    world_near(r.lookahead, 0.012, 1e-12);
     assert_string_equal(r.policy, "darts");
     assert_string_equal(r.evict, "luf");
     assert_true(r.spill);

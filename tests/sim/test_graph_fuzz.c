@@ -194,7 +194,6 @@ static bool ends(void *argument)
                            .ndevices = r->ndevices > 4 ? 4 : r->ndevices,
                            .memory = r->memory,
                            .buffer = r->buffer > 100 ? 100 : r->buffer,
-                           .lookahead = r->lookahead,
                            .seed = r->seed,
                            .policy_text = "darts",
                            .evict = od_evict_find("luf"),

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_ROWS = 20000, MAX_LINE = 8192, LOCK_TRIES = 200 };
+enum { MAX_ROWS = 20000, MAX_NAME = 8000, MAX_TEXT = 1 << 20 /* of all rows */, LOCK_TRIES = 200 };
 static const char version[] = "ompdarts history 1\n";
 
 typedef struct table {
@@ -74,29 +74,35 @@ static od_status grow(table *t)
 
 static od_status set(table *t, const od_history_row *row)
 {
-    od_history_row *known = find(t, row->name, row->size);
-    if (known) {
-        char *name = known->name;
-        *known = *row;
-        known->name = name;
-        return OD_OK;
-    }
-    char *name = strdup(row->name);
-    if (!name || grow(t)) {
-        free(name);
+    od_history_row copy = *row, *known = find(t, row->name, row->size);
+    copy.text = row->text ? strdup(row->text) : NULL;
+    copy.name = known ? known->name : strdup(row->name);
+    if (!copy.name || (row->text && !copy.text) || (!known && grow(t))) {
+        free(copy.text);
+        free(known ? NULL : copy.name);
         return OD_ENOMEM;
     }
-    size_t i = position(t, name, row->size);
+    if (known) {
+        free(known->text);
+        *known = copy;
+        return OD_OK;
+    }
+    size_t i = position(t, copy.name, copy.size);
     memmove(&t->rows[i + 1], &t->rows[i], (t->count++ - i) * sizeof *t->rows);
-    t->rows[i] = *row;
-    t->rows[i].name = name;
+    t->rows[i] = copy;
     return OD_OK;
+}
+
+static void free_row(od_history_row *row)
+{
+    free(row->name);
+    free(row->text);
 }
 
 static void clear(table *t)
 {
     for (size_t i = 0; i < t->count; i++)
-        free(t->rows[i].name);
+        free_row(&t->rows[i]);
     free(t->rows);
     *t = (table){0};
 }
@@ -113,25 +119,36 @@ static bool parse_row(char *line, od_history_row *row)
     int fields = sscanf(line, "%" SCNu64 " %" SCNu64 " %lf %lf %" SCNd64 " %n", &row->size, &row->count, &row->mean,
                         &row->deviation, &row->date, &name);
     row->name = line + name;
-    return fields == 5 && name > 0 && *row->name && isfinite(row->mean) && isfinite(row->deviation) && row->mean >= 0 &&
-           row->deviation >= 0;
+    row->text = strchr(line, '\t');
+    if (row->text)
+        *row->text++ = '\0';
+    bool numbers = isfinite(row->mean) && isfinite(row->deviation) && row->mean >= 0 && row->deviation >= 0;
+    return fields == 5 && name > 0 && *row->name && strlen(row->name) <= MAX_NAME && numbers;
 }
 
 /* False: damaged. */
-static bool read_rows(table *t, FILE *file)
+static bool read_lines(table *t, FILE *file, char **line, size_t *size)
 {
-    char line[MAX_LINE];
     unsigned long long count;
-    if (!fgets(line, sizeof line, file) || strcmp(line, version) != 0)
+    if (getline(line, size, file) < 0 || strcmp(*line, version) != 0)
         return false;
-    while (fgets(line, sizeof line, file)) {
+    while (getline(line, size, file) >= 0) {
         od_history_row row;
-        if (sscanf(line, "rows %llu", &count) == 1)
-            return count == t->count && !fgets(line, sizeof line, file);
-        if (t->count >= MAX_ROWS || !parse_row(line, &row) || set(t, &row))
+        if (sscanf(*line, "rows %llu", &count) == 1)
+            return count == t->count && getline(line, size, file) < 0;
+        if (t->count >= MAX_ROWS || !parse_row(*line, &row) || set(t, &row))
             return false;
     }
     return false;
+}
+
+static bool read_rows(table *t, FILE *file)
+{
+    char *line = NULL;
+    size_t size = 0;
+    bool whole = read_lines(t, file, &line, &size);
+    free(line);
+    return whole;
 }
 
 static void read_file(table *t, const char *path)
@@ -160,14 +177,30 @@ static int by_date(const void *a, const void *b)
     return x > y ? -1 : x < y;
 }
 
-/* Too many rows: the oldest go. */
+static size_t text_length(const table *t)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < t->count; i++)
+        length += t->rows[i].text ? strlen(t->rows[i].text) : 0;
+    return length;
+}
+
+/* Too many rows, or too long ones: the oldest go. */
 static void shrink(table *t)
 {
-    if (t->count <= MAX_ROWS)
+    size_t kept = 0, length = 0;
+    if (t->count <= MAX_ROWS && text_length(t) <= MAX_TEXT)
         return;
     qsort(t->rows, t->count, sizeof *t->rows, by_date);
-    while (t->count > MAX_ROWS)
-        free(t->rows[--t->count].name);
+    for (size_t i = 0; i < t->count; i++) {
+        od_history_row row = t->rows[i];
+        length += row.text ? strlen(row.text) : 0;
+        if (kept < MAX_ROWS && (!row.text || length <= MAX_TEXT))
+            t->rows[kept++] = row;
+        else
+            free_row(&row);
+    }
+    t->count = kept;
 }
 
 static bool write_rows(const table *t, FILE *file)
@@ -175,8 +208,8 @@ static bool write_rows(const table *t, FILE *file)
     fputs(version, file);
     for (size_t i = 0; i < t->count; i++) {
         const od_history_row *row = &t->rows[i];
-        fprintf(file, "%" PRIu64 " %" PRIu64 " %.9g %.9g %" PRId64 " %s\n", row->size, row->count, row->mean,
-                row->deviation, row->date, row->name);
+        fprintf(file, "%" PRIu64 " %" PRIu64 " %.9g %.9g %" PRId64 " %s%s%s\n", row->size, row->count, row->mean,
+                row->deviation, row->date, row->name, row->text ? "\t" : "", row->text ? row->text : "");
     }
     fprintf(file, "rows %zu\n", t->count);
     return !ferror(file);
@@ -265,7 +298,7 @@ static bool remove_rows(od_history *history, const void *text)
     read_file(t, history->path); /* others may have saved */
     for (size_t i = 0; i < t->count; i++)
         if (strstr(t->rows[i].name, text))
-            free(t->rows[i].name);
+            free_row(&t->rows[i]);
         else
             t->rows[kept++] = t->rows[i];
     history->removed = t->count - kept;
@@ -319,7 +352,8 @@ void od_history_visit(const od_history *history, void (*visit)(const od_history_
 
 od_status od_history_put(od_history *history, const od_history_row *row)
 {
-    if (!*row->name || strchr(row->name, '\n') || strlen(row->name) > MAX_LINE - 200)
+    if (!*row->name || strpbrk(row->name, "\n\t") || strlen(row->name) > MAX_NAME ||
+        (row->text && (strpbrk(row->text, "\n\t") || strlen(row->text) > MAX_TEXT)))
         return OD_EINVAL;
     od_status status = set(&history->known, row);
     return status ? status : set(&history->added, row);

@@ -4,8 +4,8 @@
  *
  * Saving takes a lock (FILE.lock), reads what others have saved meanwhile, adds what was put here, and replaces the
  * file in one step. A damaged file is reported and begun anew. The format, one row a line: size, count, mean,
- * deviation, date (seconds since 1970), name; before them a line with the version, after them one with the number of
- * rows.
+ * deviation, date (seconds since 1970), name, and perhaps a tab and a text; before them a line with the version, after
+ * them one with the number of rows. Where texts become too long together the rows with the oldest go.
  */
 #ifndef OD_UTIL_FILE_HISTORY_H
 #define OD_UTIL_FILE_HISTORY_H
@@ -22,7 +22,8 @@ typedef struct od_history_row {
     uint64_t count; /* measurements */
     double mean, deviation;
     int64_t date;
-    char *name; /* one line */
+    char *name; /* one line without tabs */
+    char *text; /* likewise; NULL: none */
 } od_history_row;
 
 /* Reads the file; one that is not there is empty. NULL: out of memory. */
@@ -32,7 +33,7 @@ void od_history_close(od_history *history);
 /* NULL: unknown. Valid until the next put or save. */
 const od_history_row *od_history_find(const od_history *history, const char *name, uint64_t size);
 
-/* Notes a value to be saved; row->name is copied, row->date set by the save. */
+/* Notes a value to be saved; name and text are copied, row->date set by the save. OD_EINVAL: these are none. */
 od_status od_history_put(od_history *history, const od_history_row *row);
 
 /* All that is known, by name and size. */

@@ -325,9 +325,9 @@ static void start(const od_run *run)
     od_lock_take(&recorder.lock);
     od_recording_put("ompdarts-graph %d", FORMAT_VERSION);
     od_recording_end_line();
-    od_recording_put("run devices=%u memory=%zu buffer=%u lookahead_ns=%.0f seed=%" PRIu64 " spill=%d active=%d",
+    od_recording_put("run devices=%u memory=%zu buffer=%u seed=%" PRIu64 " spill=%d active=%d",
                      run->backend->ndevices, run->backend->pool_bytes[0], options->sched.buffer,
-                     options->sched.lookahead_s * 1e9, options->sched.seed, options->memory.spill,
+                     options->sched.seed, options->memory.spill,
                      options->devices.active);
     od_recording_end_line();
     od_recording_put("policy %s", options->sched.sched.text);

@@ -434,6 +434,7 @@ static const od_policy_ops darts_ops = {
     .name = "darts",
     .description = "data first: load what frees the most work (thesis, Algorithm 12)",
     .default_evict = "luf",
+    .ahead = 3,
     .options = options,
     .create = darts_create,
     .destroy = darts_destroy,

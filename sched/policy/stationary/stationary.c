@@ -284,6 +284,7 @@ static const od_policy_ops stationary_ops = {
     .name = "stationary",
     .description = "some data stay, the others stream past them: phases planned over all known tasks",
     .default_evict = "belady",
+    .ahead = 12,
     .wants_known = true,
     .chooses_active = true,
     .options = options,

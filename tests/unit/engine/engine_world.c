@@ -481,7 +481,7 @@ static bool build(world *w)
                                .memory = m->memory,
                                .alignment = 1,
                                .buffer = m->buffer,
-                               .lookahead = m->lookahead,
+                               .ahead = m->ahead,
                                .early = m->early,
                                .active = m->active,
                                .slots = m->slots,

@@ -43,7 +43,7 @@ typedef struct w_machine {
     unsigned ndevices;
     size_t memory;
     unsigned buffer, slots;
-    double lookahead; /* seconds */
+    unsigned ahead; /* tasks of mean duration */
     bool early;       /* results go to the host while the program waits */
     int active;       /* as in od_engine_config */
     bool background;       /* plans end as events of their own */

@@ -47,12 +47,12 @@ static od_settings random_settings(void)
         nrules++;
     od_settings s = {.evict = od_evict_find(od_evict_names()[below(&changes, nrules)]),
                      .buffer = 1 + below(&changes, 4),
-                     .lookahead = below(&changes, 3),
                      .active = (int)below(&changes, 6) - 1,
                      .devices_only = below(&changes, 2),
                      .devices = below(&changes, 2) ? 0 : below(&changes, 16)};
     assert_int_equal(od_policy_choose(od_policy_names()[below(&changes, npolicies)], &s.policy, error, sizeof error),
                      OD_OK);
+    s.policy.ahead = below(&changes, 3);
     return s;
 }
 

@@ -441,7 +441,7 @@ static void random_graphs_in_random_orders(void **state)
         w_machine m = {.ndevices = 1 + below(&g, 4),
                        .memory = 3 + below(&g, 8),
                        .buffer = 1 + below(&g, 4),
-                       .lookahead = below(&g, 3), /* tasks of one second */
+                       .ahead = below(&g, 3),
                        .early = below(&g, 2),
                        .active = (int)below(&g, 6) - 1,
                        .background = below(&g, 2),

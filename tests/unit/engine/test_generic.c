@@ -81,7 +81,7 @@ static void run_graph(const char *policy, const char *rule, uint64_t seed)
             w_machine machine = {.ndevices = ndevices,
                                  .memory = memories[i] ? memories[i] : 1,
                                  .buffer = 1 + below(&seed, 5),
-                                 .lookahead = below(&seed, 4), /* tasks of one second */
+                                 .ahead = below(&seed, 4),
                                  .early = below(&seed, 2),
                                  .slots = 1 + below(&seed, 2),
                                  .peer = below(&seed, 2),

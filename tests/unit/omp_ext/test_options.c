@@ -151,8 +151,8 @@ static void defaults(void **state)
 {
     (void)state;
     assert_int_equal(parse(), OD_OK);
-    assert_string_equal(options.sched.sched.text, "darts");
-    assert_string_equal(options.sched.sched.policy.ops->name, "darts");
+    assert_string_equal(options.sched.sched.text, "auto");
+    assert_string_equal(options.sched.sched.policy.ops->name, "auto");
     assert_string_equal(options.sched.evict, "auto");
     assert_int_equal(options.devices.count, 0);
     assert_false(options.devices.listed);
@@ -161,7 +161,6 @@ static void defaults(void **state)
     assert_int_equal(options.memory.limit, 0);
     assert_true(options.memory.spill);
     assert_int_equal(options.sched.buffer, 3);
-    assert_true(options.sched.lookahead_s == 0);
     assert_int_equal(options.sched.write_back, OD_WRITE_BACK_EARLY);
     assert_int_equal(options.sched.recompute, OD_RECOMPUTE_OFF);
     assert_int_equal(options.coherence, OD_COHERENCE_AUTO);
@@ -191,13 +190,12 @@ static void empty_variables_count_as_unset(void **state)
 static void values_reach_their_members(void **state)
 {
     (void)state;
-    setenv("OMPDARTS_SCHED", "dmdas:bus=2", 1);
+    setenv("OMPDARTS_SCHED", "dmdas:bus=2,ahead=7", 1);
     setenv("OMPDARTS_EVICT", "luf", 1);
     setenv("OMPDARTS_DEVICES", "4:2", 1);
     setenv("OMPDARTS_BACKEND", "omptarget:link=12G", 1);
     setenv("OMPDARTS_MEM", "60M", 1);
     setenv("OMPDARTS_BUFFER", "30", 1);
-    setenv("OMPDARTS_LOOKAHEAD", "0.25", 1);
     setenv("OMPDARTS_WRITE_BACK", "late", 1);
     setenv("OMPDARTS_RECOMPUTE", "auto", 1);
     setenv("OMPDARTS_COHERENCE", "depend", 1);
@@ -210,8 +208,9 @@ static void values_reach_their_members(void **state)
     setenv("OMPDARTS_DISABLE", "1", 1);
     setenv("OMPDARTS_DEBUG", "watchdog=60,check,jitter=0.002", 1);
     assert_int_equal(parse(), OD_OK);
-    assert_string_equal(options.sched.sched.text, "dmdas:bus=2");
+    assert_string_equal(options.sched.sched.text, "dmdas:bus=2,ahead=7");
     assert_string_equal(options.sched.sched.policy.ops->name, "dmdas");
+    assert_int_equal(options.sched.sched.policy.ahead, 7);
     assert_string_equal(options.sched.evict, "luf");
     assert_int_equal(options.devices.count, 4);
     assert_int_equal(options.devices.active, 2);
@@ -219,7 +218,6 @@ static void values_reach_their_members(void **state)
     assert_true(link_of(&options.memory.backend) == 12e9);
     assert_int_equal(options.memory.limit, 60000000);
     assert_int_equal(options.sched.buffer, 30);
-    assert_true(options.sched.lookahead_s == 0.25);
     assert_int_equal(options.sched.write_back, OD_WRITE_BACK_LATE);
     assert_int_equal(options.sched.recompute, OD_RECOMPUTE_AUTO);
     assert_int_equal(options.coherence, OD_COHERENCE_DEPEND);
@@ -391,7 +389,6 @@ static void bad_values_are_refused(void **state)
     refuse("OMPDARTS_MEM", "0.2", "a size > 0");
     refuse("OMPDARTS_BUFFER", "0", "from 1 to 1000000");
     refuse("OMPDARTS_BUFFER", "1000001", "from 1 to 1000000");
-    refuse("OMPDARTS_LOOKAHEAD", "2000000", "up to 1000000");
     refuse("OMPDARTS_COHERENCE", "str", "auto|strict|depend");
     refuse("OMPDARTS_COHERENCE", "auto|strict", "auto|strict|depend");
     refuse("OMPDARTS_COHERENCE", "0", "auto|strict|depend");
@@ -518,6 +515,7 @@ static void names_that_have_gone_are_answered(void **state)
 {
     (void)state;
     warned_about("OMPDARTS_WORKING", ": set OMPDARTS_DEVICES=WHICH:ACTIVE");
+    warned_about("OMPDARTS_LOOKAHEAD", ": set OMPDARTS_SCHED=POLICY:ahead=N");
     warned_about("OMPDARTS_SUMMARY", ": set OMPDARTS_STATS=summary");
     warned_about("OMPDARTS_PIN", ": set OMPDARTS_BACKEND=cuda:pin=SIZE");
     warned_about("OMPDARTS_LINK_BANDWIDTH", ": set OMPDARTS_BACKEND=omptarget:link=RATE");
@@ -607,7 +605,7 @@ static void other_rights_than_the_callers(void **state)
     assert_int_equal(parse(), OD_OK);
     assert_null(od_environment_trusted("OMPDARTS_SCHED"));
     secure = 0;
-    assert_string_equal(options.sched.sched.text, "darts");
+    assert_string_equal(options.sched.sched.text, "auto");
     assert_string_equal(options.stats.file, "");
     assert_int_equal(options.log, OD_LOG_WARNING);
     assert_string_equal(od_environment_trusted("OMPDARTS_SCHED"), "plugin:/tmp/evil.so");

@@ -222,6 +222,35 @@ static void numbers_are_those_of_the_graph(void **state)
     free(again);
 }
 
+/* What is written is read again; what is none is not. */
+static void schedules_survive_as_text(void **state)
+{
+    static const char *const wrong[] = {"", "000", "0001000", "000 ", "Z00.", "-000"}; /* the last: no such device */
+    uint64_t random = 13;
+    (void)state;
+    for (int round = 0; round < 50; round++) {
+        od_schedule *s = od_schedule_create(1 + od_random_below(&random, round == 49 ? 65536 : 2000));
+        assert_non_null(s);
+        for (uint32_t t = 0; t < s->ntasks; t++)
+            s->task[t] = (od_scheduled){od_random_below(&random, OD_SCHEDULE_OPEN + 1), od_random_below(&random, 1 << 18)};
+        char *text = od_schedule_write(s);
+        od_schedule *again = text ? od_schedule_read(text) : NULL;
+        assert_true(again && !strpbrk(text, "\n\t"));
+        assert_int_equal(again->ntasks, s->ntasks);
+        assert_memory_equal(again->task, s->task, s->ntasks * sizeof s->task[0]);
+        s->task[0].rank = 1 << 18;
+        assert_null(od_schedule_write(s));
+        free(s);
+        free(text);
+        free(again);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_null(od_schedule_read(wrong[i]));
+    od_schedule *large = od_schedule_create(65537);
+    assert_true(large && !od_schedule_write(large));
+    free(large);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +258,7 @@ int main(void)
         cmocka_unit_test(improving_makes_nothing_worse),
         cmocka_unit_test(readers_of_a_datum_come_together),
         cmocka_unit_test(numbers_are_those_of_the_graph),
+        cmocka_unit_test(schedules_survive_as_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -302,6 +302,47 @@ static void fatal(void *driver, const char *message)
     fail_msg("%s", message);
 }
 
+static void recall(void *driver, const od_recalled_graph *graph, od_recall_found *found, void *arg)
+{
+    const struct world *w = driver;
+    const model_kept *kept = w->machine->kept;
+    for (unsigned i = 0; i < kept->count; i++)
+        if (kept->row[i].graph.beginning == graph->beginning && kept->row[i].graph.first == graph->first)
+            found(arg, &kept->row[i].row);
+}
+
+static void free_row(od_recalled_row *row)
+{
+    free((char *)(uintptr_t)row->settings);
+    free((char *)(uintptr_t)row->schedule);
+}
+
+static void keep(void *driver, const od_recalled_graph *graph, const od_recalled_row *row)
+{
+    const struct world *w = driver;
+    model_kept *kept = w->machine->kept;
+    unsigned i = 0;
+    while (i < kept->count && (kept->row[i].graph.beginning != graph->beginning ||
+                               kept->row[i].graph.first != graph->first || kept->row[i].row.tasks != row->tasks ||
+                               strcmp(kept->row[i].row.settings, row->settings) != 0))
+        i++;
+    assert_true(i < MODEL_KEPT);
+    if (i == kept->count)
+        kept->count++;
+    else
+        free_row(&kept->row[i].row);
+    kept->row[i].graph = *graph;
+    kept->row[i].row = *row;
+    kept->row[i].row.settings = strdup(row->settings);
+    kept->row[i].row.schedule = row->schedule ? strdup(row->schedule) : NULL;
+}
+
+void model_forget(model_kept *kept)
+{
+    while (kept->count)
+        free_row(&kept->row[--kept->count].row);
+}
+
 static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
                                          .start_task = start_task,
                                          .complete_task = complete_task,
@@ -365,7 +406,7 @@ static void build(struct world *w)
                                .memory = m->memory,
                                .alignment = 1,
                                .buffer = m->buffer,
-                               .lookahead = m->lookahead,
+                               .ahead = m->ahead,
                                .active = m->active,
                                .slots = 1,
                                .processors = m->processors,
@@ -380,6 +421,8 @@ static void build(struct world *w)
                                .driver = w};
     w->ops = driver_ops;
     w->ops.processor_ns = m->tick ? processor_ns : NULL;
+    w->ops.recall = m->kept ? recall : NULL;
+    w->ops.keep = m->kept ? keep : NULL;
     assert_int_equal(od_engine_create(&config, &w->engine), OD_OK);
     const uintptr_t first = 4096;
     uintptr_t end = first;
@@ -467,6 +510,7 @@ static void run_tasks(struct world *w, const uint32_t *waits_for, uint32_t from,
     for (uint32_t t = from; t < to; t++)
         if (waits_for[t] == 0)
             submit(w, t);
+    od_engine_await(w->engine, true);
     while (w->nevents > 0)
         next_event(w);
 }
@@ -511,6 +555,7 @@ model_result model_run(const model_graph *graph, const model_machine *machine)
     model_result result = result_of(&w);
     if (machine->choices)
         *machine->choices = *od_engine_choices(w.engine);
+    od_engine_keep(w.engine);
     od_engine_destroy(w.engine);
     free(w.datum);
     free(w.task);

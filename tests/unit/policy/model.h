@@ -9,8 +9,18 @@
 #define TESTS_UNIT_MODEL_H
 
 #include "sched/engine/engine.h"
+#include "sched/recall.h"
 
-enum { MODEL_USES = 6, MODEL_DEVICES = 8 };
+enum { MODEL_USES = 6, MODEL_DEVICES = 8, MODEL_KEPT = 64 };
+
+/* What is left for later runs. */
+typedef struct model_kept {
+    unsigned count;
+    struct {
+        od_recalled_graph graph;
+        od_recalled_row row; /* with texts of its own */
+    } row[MODEL_KEPT];
+} model_kept;
 
 typedef struct model_task {
     uint32_t nuses;
@@ -31,7 +41,7 @@ typedef struct model_machine {
     unsigned ndevices;
     size_t memory; /* bytes of each device */
     unsigned buffer;
-    double lookahead;                 /* seconds */
+    unsigned ahead;                   /* mean durations of a task */
     int active;                       /* as in od_engine_config */
     double bandwidth, peer_bandwidth; /* bytes/s; peer 0: no copies between devices */
     const char *policy;               /* as OMPDARTS_SCHED */
@@ -46,6 +56,7 @@ typedef struct model_machine {
     uint64_t tick; /* ns of processor time from one look at a thread's clock to the next; the process keeps one processor
                       busy; 0: there are no such clocks */
     od_choices *choices; /* what has been chosen, the caller's; NULL: not asked for */
+    model_kept *kept;    /* between runs, the caller's; NULL: nothing is. model_forget() empties it */
 } model_machine;
 
 typedef struct model_result {
@@ -67,5 +78,7 @@ void model_shuffle(model_graph *graph, uint64_t seed);
 void model_free(model_graph *graph);
 
 model_result model_run(const model_graph *graph, const model_machine *machine);
+
+void model_forget(model_kept *kept);
 
 #endif

@@ -149,8 +149,8 @@ static void the_grid_has_every_combination(void **state)
     char error[256];
     unsigned count = 0, looked_for = 0;
     (void)state;
-    assert_int_equal(od_policy_choose("darts", &given.policy, error, sizeof error), OD_OK);
-    od_work work = {.given = &given, .ndevices = 4, .ntasks = 100, .mean_seconds = 0.001, .depends = true};
+    assert_int_equal(od_policy_choose("auto", &given.policy, error, sizeof error), OD_OK);
+    od_work work = {.given = &given, .ndevices = 4, .ntasks = 100, .depends = true};
     od_candidate best = {.settings = given, .policy = "darts"};
     best.settings.devices = 5;
     best.settings.active = 2;
@@ -158,8 +158,8 @@ static void the_grid_has_every_combination(void **state)
         count += od_candidates_of_grid(i, &best, &work, &grid[count]);
     assert_int_equal(count, OD_CANDIDATES_GRID);
     for (unsigned i = 0; i < count; i++) {
-        looked_for += strcmp(grid[i].name, "dmdas+lru, buffer 3, lookahead 0.003 s, as many devices as load fastest") == 0;
-        looked_for += strcmp(grid[i].name, "lws+luf, buffer 3, lookahead 0.012 s, devices 0 2") == 0;
+        looked_for += strcmp(grid[i].name, "dmdas+lru, buffer 3, 3 ahead, as many devices as load fastest") == 0;
+        looked_for += strcmp(grid[i].name, "lws+luf, buffer 3, 12 ahead, devices 0 2") == 0;
         for (unsigned j = 0; j < i; j++)
             assert_string_not_equal(grid[i].name, grid[j].name);
     }
@@ -169,11 +169,11 @@ static void the_grid_has_every_combination(void **state)
         for (unsigned j = 0; j < i; j++)
             assert_string_not_equal(grid[i].name, grid[j].name);
     }
-    given.lookahead = 0.5;
+    given.policy.ahead = 500;
     given.active = 3;
     for (unsigned i = 0; i < OD_CANDIDATES_GRID; i++)
         if (od_candidates_of_grid(i, &best, &work, &grid[0]))
-            assert_true(grid[0].settings.lookahead >= 0.5 && i % 3 == 0);
+            assert_true(grid[0].settings.policy.ahead == 500 && i % 3 == 0);
     assert_false(od_candidates_on_set(0, 6, &work, &grid[0]));
 }
 
@@ -282,28 +282,63 @@ static void settings_survive_as_text(void **state)
     od_candidate c, again;
     char error[256], line[256];
     (void)state;
-    assert_int_equal(od_policy_choose("darts", &given.policy, error, sizeof error), OD_OK);
-    od_work work = {.given = &given, .ndevices = 4, .ntasks = 100, .mean_seconds = 0.001, .depends = true};
+    assert_int_equal(od_policy_choose("auto", &given.policy, error, sizeof error), OD_OK);
+    od_work work = {.given = &given, .ndevices = 4, .ntasks = 100, .depends = true};
     od_candidate best = {.settings = given, .policy = "darts"};
     best.settings.devices = 5;
     for (unsigned i = 0; i < OD_CANDIDATES_GRID; i++) {
         assert_true(od_candidates_of_grid(i, &best, &work, &c));
-        assert_true(od_candidate_write(&c, line, sizeof line) && od_candidate_read(line, &given, &again));
+        assert_true(od_candidate_write(&c, line, sizeof line) && od_candidate_read(line, NULL, &given, &again));
         assert_true(od_candidate_is_same(&c, &again));
         assert_string_equal(c.name, again.name);
     }
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_false(od_candidate_read(wrong[i], &given, &again));
-    assert_true(od_candidate_read("dmdas lru 3 0 2 0 0", &given, &again));
+        assert_false(od_candidate_read(wrong[i], NULL, &given, &again));
+    assert_true(od_candidate_read("dmdas lru 3 0 2 0 0", NULL, &given, &again));
     fixed = given;
     fixed.evict = od_evict_find("belady");
-    assert_false(od_candidate_read("dmdas lru 3 0 2 0 0", &fixed, &again));
+    assert_false(od_candidate_read("dmdas lru 3 0 2 0 0", NULL, &fixed, &again));
     fixed = given;
     fixed.active = 3;
-    assert_false(od_candidate_read("dmdas lru 3 0 2 0 0", &fixed, &again));
+    assert_false(od_candidate_read("dmdas lru 3 0 2 0 0", NULL, &fixed, &again));
     fixed = given;
-    fixed.lookahead = 0.5;
-    assert_false(od_candidate_read("dmdas lru 3 0 2 0 0", &fixed, &again));
+    fixed.policy.ahead = 5;
+    assert_false(od_candidate_read("dmdas lru 3 0 2 0 0", NULL, &fixed, &again));
+}
+
+/* Seconds of the last of so many iterations, in a process of its own. */
+static double iterations_after(model_kept *kept, unsigned rounds)
+{
+    double seconds[ROUNDS];
+    model_graph graph = model_cholesky(9);
+    model_machine m = machine;
+    m.bandwidth = 2000;
+    m.ndevices = 2;
+    m.memory = 48;
+    m.rounds = rounds;
+    m.round_s = seconds;
+    m.tick = 2;
+    m.kept = kept;
+    model_run(&graph, &m);
+    model_free(&graph);
+    return seconds[rounds - 1];
+}
+
+/* A process begins as the one before has ended: with its schedule, which it goes on to improve. */
+static void schedules_survive_the_process(void **state)
+{
+    static model_kept kept;
+    unsigned schedules = 0;
+    (void)state;
+    double alone = iterations_after(NULL, 2), first = iterations_after(&kept, ROUNDS);
+    for (unsigned i = 0; i < kept.count; i++)
+        schedules += kept.row[i].row.schedule != NULL;
+    double again = iterations_after(&kept, 2);
+    print_message("second iteration: %.4f s alone, %.4f s after a process whose tenth took %.4f s; %u schedules kept\n",
+                  alone, again, first, schedules);
+    assert_true(schedules > 0);
+    assert_true(again < 0.98 * alone && again < 1.02 * first);
+    model_forget(&kept);
 }
 
 int main(void)
@@ -320,6 +355,7 @@ int main(void)
         cmocka_unit_test(measured_times_decide),
         cmocka_unit_test(what_is_kept_is_bounded),
         cmocka_unit_test(settings_survive_as_text),
+        cmocka_unit_test(schedules_survive_the_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void test_options_of_policies(void **unused)
     assert_true(choice.values[0] == 1 && choice.values[1] == 7);
     assert_int_equal(od_policy_choose("test:limit=0", &choice, error, sizeof error), OD_OK);
     assert_true(choice.values[0] == 0 && choice.values[1] == 0);
-    refuse_choice("test:slow", "'slow' is no option; allowed: fast limit[=N]");
+    refuse_choice("test:slow", "'slow' is no option; allowed: fast limit[=N] ahead[=N]");
     refuse_choice("test:fast=1", "'fast=1' takes no number; allowed:");
     refuse_choice("test:limit=", "'limit=' is no whole number");
     refuse_choice("test:limit=-1", "no whole number");
@@ -85,7 +85,8 @@ static void test_options_of_policies(void **unused)
     refuse_choice("darts:first", "'first' is no option, did you mean 'alg9'?; allowed: alg9 ");
     refuse_choice("test:first", "'first' is no option; allowed: ");
     refuse_choice("test:a\nb", "'a?b' is no option");
-    refuse_choice("eager:fast", "allowed: no option");
+    refuse_choice("eager:fast", "allowed: ahead[=N]");
+    refuse_choice("eager:ahed=3", "did you mean 'ahead'?");
     refuse_choice("tes", "unknown name; allowed: ap, ");
     refuse_choice("plugin:/no/such/file.so", "/no/such/file.so: ");
     refuse_choice("plugin:libm.so.6", "has no symbol ompdarts_policy");
@@ -173,7 +174,7 @@ static void test_plugin(void **unused)
     refuse_choice("plugin:" TEST_PLUGIN ":speed=7", "'speed=7' is no option; allowed: window[=N]");
     assert_int_equal(chdir(TEST_PLUGIN_FOLDER), 0);
     assert_int_equal(od_policy_choose("plugin:" TEST_PLUGIN_NAME, &choice, error, sizeof error), OD_OK);
-    refuse_choice("plugin:" TEST_OLD_PLUGIN, "built for version 1 of the policy interface, this is version 11");
+    refuse_choice("plugin:" TEST_OLD_PLUGIN, "built for version 1 of the policy interface, this is version 12");
 }
 
 /* A device that takes three times as long gets a quarter of what needs no load. */

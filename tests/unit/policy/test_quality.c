@@ -154,12 +154,12 @@ static void test_lookahead(void **unused)
     machine.bandwidth = 500;
     machine.buffer = 3;
     model_result without = model_run(&graph, &machine);
-    machine.lookahead = 0.005; /* another load begins before the last has been used */
+    machine.ahead = 5; /* another load begins before the last has been used */
     model_result some = model_run(&graph, &machine);
-    machine.lookahead = 1;
+    machine.ahead = 1000;
     model_result all = model_run(&graph, &machine);
     model_free(&graph);
-    print_message("%.0f ms without lookahead, %.0f with 5 ms, %.0f with 1 s\n", without.makespan * 1e3,
+    print_message("%.0f ms without lookahead, %.0f with 5 tasks, %.0f with 1000\n", without.makespan * 1e3,
                   some.makespan * 1e3, all.makespan * 1e3);
     assert_int_equal(without.loads, 15);
     assert_int_equal(all.loads, 15);
@@ -175,7 +175,7 @@ static void test_lookahead_leaves_work_to_others(void **unused)
     for (uint32_t t = 0; t < graph.ntasks; t++)
         graph.task[t].datum[0] = 0;
     model_machine machine = unit_machine("eager", 4, 34);
-    machine.lookahead = 1;
+    machine.ahead = 1000;
     model_result result = model_run(&graph, &machine);
     model_free(&graph);
     for (unsigned k = 0; k < 4; k++)

@@ -145,17 +145,36 @@ static double fill(struct share *shares, size_t count, uint64_t waiting)
     return total;
 }
 
-double od_topology_inbound(const od_topology *t, unsigned ndevices)
+/* Bandwidth from a place into these devices together, all ways used at once. */
+static double outbound(const od_topology *t, int from, uint64_t devices)
 {
     struct share *shares = od_calloc(t->nlinks + (size_t)1, sizeof *shares);
     if (!shares)
         return 0;
     for (uint32_t l = 0; l < t->nlinks; l++) {
         shares[l].left = t->capacity[l];
-        for (unsigned k = 0; k < ndevices; k++)
-            shares[l].devices |= uses(t, way_between(t, OD_HOST, (int)k), l) ? OD_BIT(k) : 0;
+        for (uint64_t left = devices; left; left &= left - 1) {
+            int k = __builtin_ctzll(left);
+            shares[l].devices |= uses(t, way_between(t, from, k), l) ? OD_BIT(k) : 0;
+        }
     }
-    double total = fill(shares, t->nlinks, OD_BIT(ndevices) - 1);
+    double total = fill(shares, t->nlinks, devices);
     free(shares);
     return total;
+}
+
+double od_topology_inbound(const od_topology *t, unsigned ndevices)
+{
+    return outbound(t, OD_HOST, OD_BIT(ndevices) - 1);
+}
+
+unsigned od_topology_fan(const od_topology *t, unsigned from, unsigned ndevices)
+{
+    static const double about = 0.9;
+    double alone = 0;
+    uint64_t others = (OD_BIT(ndevices) - 1) & ~OD_BIT(from);
+    for (uint64_t left = others; left; left &= left - 1)
+        alone = fmax(alone, outbound(t, (int)from, left & -left));
+    double all = outbound(t, (int)from, others);
+    return all > alone && alone > 0 ? (unsigned)(all / alone / about) : 1;
 }

@@ -56,5 +56,7 @@ od_link od_topology_link(const od_topology *topology, int from, int to, unsigned
 od_link od_topology_link_among(const od_topology *topology, int from, int to, uint64_t devices);
 /* Bandwidth from the host into the first devices together, all ways used at once, bytes/s. */
 double od_topology_inbound(const od_topology *topology, unsigned ndevices);
+/* To how many of the first devices one of them can send at once without slowing a copy down, at least 1. */
+unsigned od_topology_fan(const od_topology *topology, unsigned from, unsigned ndevices);
 
 #endif

@@ -108,6 +108,7 @@ struct od_engine {
     size_t largest; /* bytes that the largest task for devices so far needs there */
     od_policy_env env;
     double slowness[OD_MAX_DEVICES]; /* by device: times that a task takes there its `duration` */
+    unsigned fan[OD_MAX_DEVICES];    /* by device: to how many others it can send at once, each as fast as alone */
     od_known *known; /* NULL: not wanted */
     od_active active;
     od_admission admission;

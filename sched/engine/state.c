@@ -384,6 +384,8 @@ void od_engine_estimate_links(od_engine *e)
                 *link = from < n && to < n ? e->config.peer_link : e->config.host_link;
         }
     bool some = e->config.topology && !ops->link;
+    for (unsigned k = 0; k < n; k++)
+        e->fan[k] = some ? od_topology_fan(e->config.topology, k, n) : 1;
     e->env.loading = some ? (unsigned)__builtin_popcountll(loading) : n;
     e->env.inbound = 0;
     for (unsigned k = 0; k < n; k++)

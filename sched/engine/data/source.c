@@ -40,8 +40,27 @@ static bool comes_to_a_peer(const od_engine *e, const od_datum *d, unsigned k)
     return false;
 }
 
+/* Where several devices are to have it, one that has got it sends it on while the first one still sends: a tree of copies
+ * instead of a star. OD_NOWHERE: each that has it, and whose link is about as fast, sends as many as it can at once. */
+static int least_busy(const od_engine *e, const od_datum *d, int peer, unsigned k)
+{
+    double bandwidth = od_engine_link(e, peer, (int)k)->bandwidth;
+    int best = OD_NOWHERE;
+    for (unsigned j = 0; j < e->config.ndevices; j++) {
+        const od_replica *r = &d->replica[j];
+        if (!(d->valid & OD_BIT(j) & ~e->lost) || r->state != OD_PRESENT || r->sends >= e->fan[j] ||
+            bandwidth > clearly * od_engine_link(e, (int)j, (int)k)->bandwidth)
+            continue;
+        if (best == OD_NOWHERE || r->sends < d->replica[best].sends)
+            best = (int)j;
+    }
+    return best;
+}
+
 int od_source_of_load(const od_engine *e, const od_datum *d, unsigned k)
 {
     int source = complete_source(e, d, k);
-    return source >= OD_SPILL && comes_to_a_peer(e, d, k) ? OD_NOWHERE : source;
+    if (source >= OD_SPILL)
+        return comes_to_a_peer(e, d, k) ? OD_NOWHERE : source;
+    return source >= 0 ? least_busy(e, d, source, k) : source;
 }

@@ -66,8 +66,11 @@ void od_transfer_start(od_engine *e, const od_transfer *what)
         e->device[place].stores += !side && x->to >= OD_SPILL;
         *(side ? &x->to_offset : &x->from_offset) = d->replica[place].offset;
     }
-    if (x->from < OD_SPILL)
+    if (x->from < OD_SPILL) {
         d->replica[x->from].pins++;
+        if (x->kind == OD_LOAD)
+            d->replica[x->from].sends++;
+    }
     if (x->to < OD_SPILL && x->kind == OD_UPDATE)
         d->replica[x->to].pins++;
     if (x->to < OD_SPILL)
@@ -93,8 +96,11 @@ void od_transfer_uncount(od_engine *e, od_transfer *x)
         e->device[place].stores -= !side && x->to >= OD_SPILL;
         e->todo |= OD_BIT(place);
     }
-    if (x->from < OD_SPILL)
+    if (x->from < OD_SPILL) {
         d->replica[x->from].pins--;
+        if (x->kind == OD_LOAD)
+            d->replica[x->from].sends--;
+    }
     if (x->to < OD_SPILL && x->kind == OD_UPDATE)
         d->replica[x->to].pins--;
     if (x->to >= OD_SPILL && x->kind != OD_UPDATE)

@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
-enum { NTASKS = 6, BYTES = 10 };
+enum { NTASKS = 8, BYTES = 10 };
 
-/* One datum, which is loaded in one second, and tasks of one second on the first of `devices` that want them. */
-static double seconds_of(unsigned devices, unsigned slots, bool in_turn)
+/* One datum, which is loaded in one second, and tasks of one second on the first devices that want them. */
+static double seconds_on(const od_topology *topology, uint32_t ntasks, unsigned slots, bool in_turn)
 {
     char error[256];
     od_settings settings = {.evict = od_evict_find("lru"), .buffer = 2};
@@ -24,20 +24,19 @@ static double seconds_of(unsigned devices, unsigned slots, bool in_turn)
     od_play_task tasks[NTASKS];
     od_play_access accesses[NTASKS];
     od_play_result result = {0};
-    for (uint32_t t = 0; t < NTASKS; t++) {
+    for (uint32_t t = 0; t < ntasks; t++) {
         tasks[t] = (od_play_task){.seconds = 1, .bound = OD_NOWHERE, .first_access = t, .naccess = 1};
         accesses[t] = (od_play_access){.mode = OD_READ};
     }
-    od_topology *topology = od_topology_bus(devices, BYTES);
-    assert_non_null(topology);
     od_play_problem problem = {.tasks = tasks,
                                .accesses = accesses,
                                .data = &datum,
-                               .ntasks = NTASKS,
+                               .ntasks = ntasks,
                                .ndata = 1,
-                               .naccesses = NTASKS,
+                               .naccesses = ntasks,
                                .topology = topology,
-                               .ndevices = devices,
+                               .ndevices = topology->ndevices,
+                               .peer = true,
                                .slots = slots,
                                .in_turn = in_turn,
                                .memory = BYTES,
@@ -48,6 +47,14 @@ static double seconds_of(unsigned devices, unsigned slots, bool in_turn)
     double seconds = result.seconds;
     assert_int_equal(od_play(&problem, &settings, 0.9 * seconds, &result), OD_OK);
     assert_true(isinf(result.seconds) && result.at_least <= seconds + 1e-9);
+    return seconds;
+}
+
+static double seconds_of(unsigned devices, unsigned slots, bool in_turn)
+{
+    od_topology *topology = od_topology_bus(devices, BYTES);
+    assert_non_null(topology);
+    double seconds = seconds_on(topology, NTASKS, slots, in_turn);
     od_topology_destroy(topology);
     return seconds;
 }
@@ -68,8 +75,47 @@ static void tasks_take_turns(void **state)
     is(seconds_of(1, 4, true), 1 + NTASKS);
 }
 
+/* Devices on one bus from the host, with ways between them that are twice as fast: one from each device, which all that it
+ * sends share, or one for each pair. */
+static od_topology *with_peers(unsigned devices, bool pairs)
+{
+    uint32_t way[OD_MAX_DEVICES];
+    od_topology *t = od_topology_create(devices);
+    assert_non_null(t);
+    uint32_t bus = od_topology_add_link(t, BYTES);
+    for (unsigned k = 0; k < devices; k++) {
+        way[k] = od_topology_add_link(t, 2 * BYTES);
+        assert_int_equal(od_topology_set_way(t, OD_HOST, (int)k, (od_link){(double)INFINITY, 0}, &bus, 1), OD_OK);
+        assert_int_equal(od_topology_set_way(t, (int)k, OD_HOST, (od_link){(double)INFINITY, 0}, &bus, 1), OD_OK);
+    }
+    for (unsigned from = 0; from < devices; from++)
+        for (unsigned to = 0; to < devices; to++) {
+            uint32_t link = pairs ? od_topology_add_link(t, 2 * BYTES) : way[from];
+            if (from != to)
+                assert_int_equal(
+                    od_topology_set_way(t, (int)from, (int)to, (od_link){(double)INFINITY, 0}, &link, 1), OD_OK);
+        }
+    return t;
+}
+
+/* What all want crosses the bus once, and goes on from each that has got it: to one other at a time, where they would
+ * share the way. */
+static void copies_form_a_tree(void **state)
+{
+    (void)state;
+    for (unsigned n = 2; n <= NTASKS; n *= 2) {
+        od_topology *shared = with_peers(n, false), *pairs = with_peers(n, true);
+        assert_int_equal(od_topology_fan(shared, 0, n), 1);
+        assert_int_equal(od_topology_fan(pairs, 0, n), n - 1);
+        is(seconds_on(shared, n, 1, false), 1 + 0.5 * log2(n) + 1);
+        is(seconds_on(pairs, n, 1, false), 1 + 0.5 + 1);
+        od_topology_destroy(shared);
+        od_topology_destroy(pairs);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tasks_take_turns)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tasks_take_turns), cmocka_unit_test(copies_form_a_tree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,7 @@ struct copier {
     const od_datum **datum;       /* by id: those that matter */
     uint32_t ndata, naccesses, nafter, nlater;
     uint64_t now_ns;
+    double starting; /* seconds for which a task keeps a device beside its code */
 };
 
 static void *array(size_t count, size_t size, bool *ok)
@@ -76,10 +77,30 @@ static bool find_tasks(struct copier *c)
 
 static const double least = 1e-9; /* every task takes some time */
 
+/* As the tasks so far have done, on the average: from when a device has one to when its code runs, and from its end to when
+ * that is known. Where tasks are short, or threads wait for a processor, it is most of their time. */
+static double starting_seconds(const od_engine *e)
+{
+    enum { ENOUGH = 50 };
+    double ns = 0;
+    uint64_t tasks = 0;
+    for (unsigned k = 0; k < e->config.ndevices; k++) {
+        const od_device_stats *s = &e->device[k].stats;
+        ns += (double)s->occupied_ns - (double)s->busy_ns;
+        tasks += s->tasks;
+    }
+    od_list_each(it, &e->known->taken) { /* its code counts at its end */
+        const od_task *t = od_container_of(it, od_known_task, link)->task;
+        if (t && t->state == OD_TASK_RUNNING && t->place != OD_HOST && t->start_ns)
+            ns -= fmax((double)e->device[t->place].last_ns - (double)t->start_ns, 0);
+    }
+    return tasks >= ENOUGH ? fmax(ns, 0) * 1e-9 / (double)tasks : 0;
+}
+
 /* On a device, what is left of it, as `duration` counts. */
 static double seconds_of(const struct copier *c, const od_known_task *known)
 {
-    double seconds = known->seconds;
+    double seconds = known->seconds + c->starting;
     if (known->task && known->task->state == OD_TASK_RUNNING && known->task->place != OD_HOST)
         seconds -= (double)(c->now_ns - known->task->start_ns) * 1e-9 / c->e->slowness[known->task->place];
     return fmax(seconds, least);
@@ -310,7 +331,7 @@ static void fill(struct copier *c)
 
 od_status od_engine_copy_make(od_engine *e, od_engine_copy *copy)
 {
-    struct copier c = {.e = e, .copy = copy, .now_ns = od_engine_now(e)};
+    struct copier c = {.e = e, .copy = copy, .now_ns = od_engine_now(e), .starting = starting_seconds(e)};
     *copy = (od_engine_copy){0};
     od_known_predict(e->known);
     if ((unsigned)__builtin_popcountll(e->lost) == e->config.ndevices)

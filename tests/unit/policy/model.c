@@ -256,7 +256,9 @@ static void start_task(void *driver, od_task *task, int place)
     struct world *w = driver;
     assert_in_range(place, 0, w->machine->ndevices - 1);
     w->tasks[place]++;
-    add_event(w, (struct event){.end_ns = w->now + (uint64_t)(task->duration * 1e9), .task = task});
+    task->start_ns = w->now + (uint64_t)(w->machine->starting * 1e9);
+    task->end_ns = task->start_ns + (uint64_t)(task->duration * 1e9);
+    add_event(w, (struct event){.end_ns = task->end_ns, .task = task});
 }
 
 static void complete_task(void *driver, od_task *task)

@@ -47,6 +47,7 @@ typedef struct model_machine {
     const char *policy;               /* as OMPDARTS_SCHED */
     const char *evict;                /* NULL: what suits the policy */
     uint64_t seed;
+    double starting;   /* seconds from when a device has a task to when its code runs */
     unsigned rounds;   /* so many times the graph, one after the other; 0: once */
     double *round_s;   /* seconds that each takes, the caller's; NULL: not asked for */
     uint32_t first;    /* so many tasks come before all others; 0: all come at once. Not where they have dependences */

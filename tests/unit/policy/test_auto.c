@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* auto: what it costs, what it says of it, and that it goes on where a device is lost. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -122,6 +123,27 @@ static void says_what_it_expects(void **state)
     assert_true(!c->adopted || c->best.seconds < c->present.seconds);
     assert_true(c->half_predicted > 0 && c->half_predicted <= c->best.seconds);
     assert_true(c->half_taken > 0);
+}
+
+/* How long it takes until the code of a task runs is learnt. */
+static void learns_what_it_takes_to_begin(void **state)
+{
+    model_graph graph = graph_of(16, 0.02);
+    model_machine m = machine;
+    od_choices choices;
+    (void)state;
+    m.starting = 0.04;
+    m.bandwidth = 500;
+    m.choices = &choices;
+    model_run(&graph, &m);
+    model_free(&graph);
+    double most = 0;
+    for (const od_choice *c = choices.kept; c < choices.kept + od_choices_kept(&choices); c++)
+        most = c->half_taken > 0 ? fmax(most, c->half_taken / c->half_predicted) : most;
+    const od_choice *last = od_choices_last(&choices);
+    print_message("half of the tasks took up to %.1f times what was predicted, at last %.3f s instead of %.3f s\n", most,
+                  last->half_taken, last->half_predicted);
+    assert_true(most > 2 && fabs(last->half_taken / last->half_predicted - 1) < 0.1);
 }
 
 static void goes_on_without_a_lost_device(void **state)
@@ -349,6 +371,7 @@ int main(void)
         cmocka_unit_test(costs_are_those_of_many_tasks),
         cmocka_unit_test(tries_what_it_can_afford),
         cmocka_unit_test(says_what_it_expects),
+        cmocka_unit_test(learns_what_it_takes_to_begin),
         cmocka_unit_test(goes_on_without_a_lost_device),
         cmocka_unit_test(the_grid_has_every_combination),
         cmocka_unit_test(iterations_do_not_slow_down),

@@ -3,8 +3,8 @@
  * What a decision on splitting costs (sched/split), in processor time, without a program: usage: split_cost [DECISIONS]
  *
  * Four kinds of tasks on three levels, two devices and 62 CPU workers, times as of tiles of 3840, 1920 and 480 on an
- * A100 and a core. Each rule is asked about tasks of all kinds and of both levels that may be split, while time goes on;
- * `auto` as in a program, with bags. Then the linear program alone. The fastest of five runs counts.
+ * A100 and a core. Each rule is asked about tasks of all kinds and of both levels that may be split, while time goes
+ * on; `auto` as in a program, with bags. Then the linear program alone. The fastest of five runs counts.
  */
 #include "sched/split/program.h"
 #include "util/clock.h"

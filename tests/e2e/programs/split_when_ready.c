@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Recursive tasks that are decided on when they can begin: a host task that depends on what the tile's task would depend on
- * asks, and waits for the tasks that it creates. Rounds over tiles, each of which reads the one before it. When a host task
- * asks, all that it depends on has been done. (split.sh)
+ * Recursive tasks that are decided on when they can begin: a host task that depends on what the tile's task would
+ * depend on asks, and waits for the tasks that it creates. Rounds over tiles, each of which reads the one before it.
+ * When a host task asks, all that it depends on has been done. (split.sh)
  */
 #include "check.h"
 

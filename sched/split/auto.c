@@ -4,6 +4,9 @@
  * best is followed from then on: by the driver, where it can and that takes little enough; otherwise as a bag (bag.h),
  * as if nothing waited for anything. A driver's play also says whether to split a task that the rule would run.
  *
+ * Of more tasks than a driver may play hardly one waits for another, and what keeps all units busy is best: lp is
+ * followed until there are fewer. (A bag would be misled there: it knows neither transfers nor where data are.)
+ *
  * The first candidate is both local views at once: a task is split where devices starve (starve.c), otherwise where
  * idle cores take work off devices (gaspp.c).
  */
@@ -166,6 +169,21 @@ static void play_task(struct automatic *a, const od_split_task *task)
     a->splits_next = play(a, &better) || better;
 }
 
+/* More than the driver may ever play under each rule. */
+static bool has_too_many(const struct automatic *a)
+{
+    return a->view->play && a->ncandidates * od_split_waiting(a->view) > most_played;
+}
+
+/* Without GLPK: what is followed already. */
+static void follow_lp(struct automatic *a)
+{
+    const od_split_ops *lp = od_split_find("lp");
+    for (unsigned c = 0; c < a->ncandidates && a->ops != lp; c++)
+        if (a->candidate[c].ops == lp)
+            follow(a, &a->candidate[c]);
+}
+
 static void play_bags(struct automatic *a)
 {
     static const double better = 0.99;
@@ -191,6 +209,8 @@ static void choose(struct automatic *a)
         return;
     if (plays(a))
         play_rules(a);
+    else if (has_too_many(a))
+        follow_lp(a);
     else
         play_bags(a);
 }

@@ -36,6 +36,16 @@ for style in region array; do
         [ $style$memory != array1G ] || [ -n "${E2E_CUDA_DOUBLE-}${E2E_MPI-}" ] || stats "totals.h2d_bytes == 1024 * 1024 * 4"
     done
 done
+for program in cholesky gemm3d; do
+    [ -z "$again" ] || continue
+    plain 0 "$E2E_BENCH/$program" 16 40
+    for style in region array; do
+        for rule in level=1 auto; do
+            under 0 OMPDARTS_SPLIT=$rule OMPDARTS_DEVICES=2 OMPDARTS_MEM=2M "$E2E_BENCH/$program" --style $style --levels 320/160/40 16 40
+            same_checksum
+        done
+    done
+done
 
 # A child waits for its own data, not for all children of another parent: one of the first tile's waits until one of the second's
 # has run, which the same device may have taken behind it, but not all of them.
@@ -43,6 +53,18 @@ if [ -z "$again" ]; then
     under 0 OMPDARTS_SPLIT=level=1 OMPDARTS_DEVICES=2 OMPDARTS_BUFFER=1 OMPDARTS_SCHED=eager "$E2E_PROGRAMS/children_at_once"
     stats "stats.tasks == 16"
 fi
+
+# A program whose host tasks ask gets its answers when they can run.
+for rule in level=0 level=1 starve auto; do
+    [ -z "$again" ] || [ $rule = level=1 ] || continue
+    for settings in OMPDARTS_MEM=1M OMPDARTS_CPU=2; do
+        under 0 OMPDARTS_SPLIT=$rule OMPDARTS_DEVICES=2 $settings "$E2E_PROGRAMS/split_when_ready"
+        case $rule in
+            level=0) stats "stats.tasks == 12" ;;
+            level=1) stats "stats.tasks == 48" ;;
+        esac
+    done
+done
 
 plain 0 "$E2E_BENCH/cholesky" --levels 320/160/40 16 40
 tasks=(4 20 816) # of 2 x 2, 4 x 4 and 16 x 16 tiles

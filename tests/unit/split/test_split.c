@@ -338,6 +338,24 @@ static void test_auto(void **unused)
     od_split_solver_destroy(s);
 }
 
+/* More tasks than may be played under each rule: as lp, though a device would starve otherwise. */
+static void test_auto_of_many_tasks(void **unused)
+{
+    (void)unused;
+    player none = {0};
+    od_split_view view = {
+        .ndevices = 2, .nkinds = 1, .nlevels = 2, .work_s = 1000, .wants_work = true, .play = play, .driver = &none};
+    view.kind[0] =
+        (od_split_kind){.device_s = {3, 1}, .spread_s = {2}, .spread_to = {1}, .waiting = {20000}, .children = {{4}}};
+    od_split_task task = {.bottom_s = 600};
+    od_split_solver *s = solver();
+    od_split_answer expected = s ? ask(&view, "lp", &task) : OD_SPLIT_SPLIT;
+    od_split_solver_destroy(s);
+    assert_int_equal(ask(&view, "starve", &task), OD_SPLIT_SPLIT);
+    assert_int_equal(ask(&view, "auto", &task), expected);
+    assert_int_equal(none.calls, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +370,7 @@ int main(void)
         cmocka_unit_test(test_reserved),
         cmocka_unit_test(test_bag),
         cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_auto_of_many_tasks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,6 +90,7 @@ def arguments():
     parser.add_argument("--llvm", default="/usr/lib/llvm-19")
     parser.add_argument("--library", help="another libompdarts.so")
     parser.add_argument("--runtimes", help="compare with the runtimes in this folder, instead of with the library")
+    parser.add_argument("--stock", help="those in this folder in LLVM's own stead")
     parser.add_argument("--source", help="take the tests from this tree of LLVM's sources")
     parser.add_argument("--minutes", type=float, default=60, help="start no further setting after so long")
     parser.add_argument("--settings", help="only these, separated by commas")
@@ -116,7 +117,7 @@ class Suite:
 
     def use(self, runtimes):
         """From now on the tests use the runtimes in this folder, or LLVM's own (None)."""
-        libdir = pathlib.Path(runtimes or f"{self.options.llvm}/lib").resolve()
+        libdir = pathlib.Path(runtimes or self.options.stock or f"{self.options.llvm}/lib").resolve()
         self.sites = [self.site(name, libdir) for name in SITES]
 
     def site(self, name, libdir):

@@ -39,6 +39,7 @@ COMMON = """\
 config.test_c_compiler = {clang!r}
 config.test_cxx_compiler = {clangxx!r}
 config.test_compiler_features = ["clang", "clang-{major}"]
+config.test_fortran_compiler = ""
 config.test_openmp_flags = "-fopenmp"
 config.test_extra_flags = {flags!r}
 config.library_dir = {libdir!r}
@@ -49,7 +50,6 @@ config.environment.update({environment!r})
 SITES = {
     "offload": COMMON + """\
 config.bin_llvm_tools_dir = {tools!r}
-config.test_fortran_compiler = ""
 config.cuda_path = config.cuda_libdir = config.cuda_test_arch = config.amdgpu_test_arch = ""
 config.libomptarget_obj_root = {objects!r}
 config.llvm_library_dir = config.llvm_library_intdir = config.llvm_lib_directory = {libdir!r}
@@ -64,6 +64,7 @@ config.libomptarget_has_libc = False
 lit_config.load_config(config, {source!r} + "/offload/test/lit.cfg")
 """,
     "openmp": COMMON + """\
+config.compiler_frontend_variant = config.compiler_simulate_id = ""  # from LLVM 22 on
 config.test_compiler_has_omp_h = True
 config.test_filecheck = {tools!r} + "/FileCheck"
 config.test_not = {tools!r} + "/not"

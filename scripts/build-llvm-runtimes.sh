@@ -10,7 +10,7 @@
 # installed. A run that was stopped goes on where it was. The folder appears under its name when all is in it, and is
 # left alone if it is what would be built.
 #
-#   --version N   LLVM's version (19)
+#   --version N   LLVM's version (19); of 22 only libomp, by the clang of 19
 #   --patched     apply the series
 #   --only PART   libomp, or all (all)
 #   --jobs N      compilations at once (the number of processors)
@@ -48,10 +48,12 @@ while (($#)); do
     esac
     shift
 done
+tools=19 # the version of the compiler and of what else LLVM has
 series=$root/patches/llvm-$version
 [[ -d $series ]] ||
     usage "unknown version $version (known: $(cd "$root/patches" && echo llvm-[0-9]* | sed 's/llvm-//g'))"
 [[ $part == libomp || $part == all ]] || usage "unknown part $part (known: libomp, all)"
+[[ $version == "$tools" || $part == libomp ]] || usage "of LLVM $version only libomp can be built (--only libomp)"
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || usage "no number of compilations: $jobs"
 
 # What the result depends on; kept in it.
@@ -75,7 +77,7 @@ for there in "$wanted" "$(fingerprint all)"; do # who needs libomp alone has it 
         exit 0
     fi
 done
-for command in cmake ninja git xz tar "clang-$version" "clang++-$version"; do
+for command in cmake ninja git xz tar "clang-$tools" "clang++-$tools"; do
     command -v "$command" >/dev/null || fail "no $command here"
 done
 
@@ -151,7 +153,7 @@ configure()
 {
     local source=$work/source options=()
     if [[ $part == libomp ]]; then
-        options=(-S "$source/openmp" -DOPENMP_LLVM_TOOLS_DIR=/usr/lib/llvm-"$version"/bin)
+        options=(-S "$source/openmp" -DOPENMP_LLVM_TOOLS_DIR=/usr/lib/llvm-"$tools"/bin)
     else
         unpack_llvm
         options=(-S "$source/runtimes" -DLLVM_ENABLE_RUNTIMES="openmp;offload" -DLLVM_LINK_LLVM_DYLIB=ON
@@ -160,8 +162,8 @@ configure()
             -DLLVM_INCLUDE_TESTS=OFF -DPACKAGE_VERSION="$release"
             -DLLVM_EXTERNAL_LIT="$source/llvm/utils/lit/lit.py")
     fi
-    cmake -G Ninja -B "$work/$part" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_COMPILER="clang-$version" \
-        -DCMAKE_CXX_COMPILER="clang++-$version" -DLIBOMP_ENABLE_ASSERTIONS=ON "${options[@]}" >"$work/$part.log" 2>&1 ||
+    cmake -G Ninja -B "$work/$part" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_COMPILER="clang-$tools" \
+        -DCMAKE_CXX_COMPILER="clang++-$tools" -DLIBOMP_ENABLE_ASSERTIONS=ON "${options[@]}" >"$work/$part.log" 2>&1 ||
         fail "the runtimes cannot be configured ($work/$part.log)"
 }
 
@@ -197,7 +199,7 @@ collect()
         ln -s "$(cd "$result.part/lib" && echo libomptarget.so."$version".*)" "$result.part/lib/libomptarget.so"
     fi
     for name in "/usr/lib/llvm-$version"/lib/libomptarget*.{a,bc}; do # device code, the distribution's
-        ln -s "$name" "$result.part/lib/"
+        [[ ! -e $name ]] || ln -s "$name" "$result.part/lib/"
     done
     echo "$wanted" >"$result.part/complete"
     rm -rf "$result"

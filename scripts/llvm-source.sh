@@ -3,9 +3,9 @@
 #
 # usage: . scripts/llvm-source.sh; fetch_llvm_source VERSION FOLDER
 #
-# For other scripts: downloads the distribution's source package of the LLVM VERSION that is installed, once, and prints
-# the path of its archive (165 MB for 19), which is kept in FOLDER. What cannot be had is told in one line on standard
-# error, and nothing half-loaded stays. FOLDER/log tells more.
+# For other scripts: downloads the archive of the distribution's source package of LLVM VERSION, once, and prints its path
+# (165 MB for 19), which is kept in FOLDER: of what is installed, or else the newest that Debian has, in sid. What cannot
+# be had is told in one line on standard error, and nothing half-loaded stays. FOLDER/log tells more.
 
 # The sources lie beside the packages, but few machines list them: a private list, with its own state.
 private_apt() # FOLDER
@@ -16,6 +16,8 @@ private_apt() # FOLDER
     apt-get indextargets --format "deb-src [signed-by=$keys] \$(REPO_URI) \$(CODENAME) main" \
         "Created-By: Packages" "Component: main" "Origin: Debian" | grep -E " $suites(-security)? main$" |
         sort -u >"$1/sources.list" || { echo "no archive of Debian's is among the sources of packages" >&2; return 1; }
+    sed -n "s/ $suites main$/ sid main/p" "$1/sources.list" >"$1/sid.list"
+    cat "$1/sid.list" >>"$1/sources.list"
     cat >"$1/apt.conf" <<END
 Dir::Etc::sourcelist "$1/sources.list";
 Dir::Etc::sourceparts "-";
@@ -36,14 +38,14 @@ fetch_llvm_source() # VERSION FOLDER
         for command in apt-get dpkg-query; do
             command -v $command >/dev/null || { echo "no $command here: no sources of LLVM $1" >&2; return 1; }
         done
-        package=$(dpkg-query -W -f '${Version}' "libomp-$1-dev" 2>/dev/null) && [[ $package ]] ||
-            { echo "libomp-$1-dev is not installed: the sources of which LLVM $1?" >&2; return 1; }
-        echo "downloading the sources of llvm-toolchain-$1 $package" >&2
+        package=llvm-toolchain-$1$(dpkg-query -W -f '=${Version}' "libomp-$1-dev" 2>/dev/null || true)
+        package=${package%=}
+        echo "downloading the sources of $package" >&2
         rm -rf "$2/part"
         mkdir "$2/part"
         (private_apt "$2/apt" && cd "$2/part" && apt-get -q update &&
-            apt-get -q source --download-only "llvm-toolchain-$1=$package") >"$2/log" 2>&1 ||
-            { echo "the sources of llvm-toolchain-$1 $package cannot be had ($2/log)" >&2; return 1; }
+            apt-get -q source --download-only --tar-only "$package") >"$2/log" 2>&1 ||
+            { echo "the sources of $package cannot be had ($2/log)" >&2; return 1; }
         mv "$2"/part/*.orig.tar.xz "$2/"
         rm -rf "$2/part"
         archive=$(echo "$2"/llvm-toolchain-"$1"_*.orig.tar.xz)

@@ -15,6 +15,7 @@
 #   --jobs N      tests at once (default 2)
 #   --library F   another libompdarts.so
 #   --runtimes DIR   compare with the runtimes in DIR instead of with the library
+#   --stock DIR   those in DIR stand for the distribution's
 #   --source DIR  the tests of another tree of LLVM's sources
 #   --help
 #
@@ -26,7 +27,7 @@ version=${LLVM_VERSION:-19}
 work=$build/llvm-tests
 . "$root/scripts/llvm-source.sh"
 
-case ${1-} in -h | --help) sed -n '4,23s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case ${1-} in -h | --help) sed -n '4,24s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 skip()
 {

@@ -3,12 +3,14 @@
 #
 # usage: scripts/test-patches.sh [OPTION...]
 #
-# Tries patches/llvm-19: they apply by `git am` in order (which apply to the pristine sources alone is told); their format
-# is LLVM's; the runtimes are built with them; the tests that they add pass; of LLVM's other tests none is lost; and the
-# tiled product, in which LLVM 19 fails in most runs, is right in all, with default settings and without the library.
+# Tries the patches for LLVM 19: they apply by `git am` in order (which apply to the pristine sources alone is told);
+# their format is LLVM's; the runtimes are built with them; the tests that they add pass; of LLVM's other tests none is
+# lost; and the tiled product, in which LLVM 19 fails in most runs, is right in all, with default settings and without the
+# library.
 # --suite adds what takes an hour: this project's end-to-end tests on the patched runtimes, and programs of its fuzzer,
 # whose target tasks, launches and data constructs the library then gets from the runtimes.
 #
+#   --version N   those for LLVM N (19); of 22 libomp alone, compared with one without them, in its own tests
 #   --quick       only what scripts/test.sh does where patches/ has changed: apply, build libomp
 #   --suite       also our own tests
 #   --only-suite  nothing else
@@ -24,18 +26,17 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$(realpath -m "${BUILD:-$root/build}")
 version=19 quick= suite= only= runs=200 programs=1000 jobs=$(nproc) chosen=()
-series=$root/patches/llvm-$version
-source=$build/llvm-$version-runtimes/patched/source
 
 while (($#)); do
     case $1 in
-        -h | --help) sed -n '4,24s/^# \{0,1\}//p' "$0"; exit 0 ;;
+        -h | --help) sed -n '4,26s/^# \{0,1\}//p' "$0"; exit 0 ;;
         --quick) quick=1 ;;
         --suite) suite=1 ;;
         --only-suite) suite=1 only=1 ;;
-        --runs | --tests | --jobs | --programs)
+        --runs | --tests | --jobs | --programs | --version)
             (($# > 1)) || { echo "test-patches: $1 needs a value" >&2; exit 2; }
-            case $1 in --runs) runs=$2 ;; --tests) chosen+=("$2") ;; --jobs) jobs=$2 ;; --programs) programs=$2 ;; esac
+            case $1 in --runs) runs=$2 ;; --tests) chosen+=("$2") ;; --jobs) jobs=$2 ;; --programs) programs=$2 ;;
+                --version) version=$2 ;; esac
             shift ;;
         *) echo "test-patches: unknown option $1 (--help)" >&2; exit 2 ;;
     esac
@@ -44,6 +45,13 @@ done
 for number in "$runs" "$jobs" "$programs"; do
     [[ $number =~ ^[1-9][0-9]*$ ]] || { echo "test-patches: no number: $number (--help)" >&2; exit 2; }
 done
+series=$root/patches/llvm-$version
+source=$build/llvm-$version-runtimes/patched/source
+part=all stock=()
+if [[ $version != 19 ]]; then
+    part=libomp stock=(--stock "$build/llvm-$version-stock/lib")
+    [[ ! $suite ]] || { echo "test-patches: our own tests run with LLVM 19 only" >&2; exit 2; }
+fi
 failures=0
 fail()
 {
@@ -94,7 +102,8 @@ new_tests() # of PART
 suite()
 {
     mkdir -p "$build/llvm-tests-patched"
-    "$root/scripts/llvm-tests.sh" --source "$source" --runtimes "$build/llvm-$version-patched/lib" --jobs "$jobs" "$@" |
+    "$root/scripts/llvm-tests.sh" --source "$source" --runtimes "$build/llvm-$version-patched/lib" \
+        ${stock[@]+"${stock[@]}"} --jobs "$jobs" "$@" |
         tee "$build/llvm-tests-patched/log" || fail "a test is lost"
 }
 
@@ -181,14 +190,21 @@ workarounds()
         }'
 }
 
-"$root/scripts/build-llvm-runtimes.sh" --patched --only "$([[ $quick ]] && echo libomp || echo all)" --jobs "$jobs"
+build_runtimes() # PART OPTION...
+{
+    "$root/scripts/build-llvm-runtimes.sh" --version "$version" --only "$1" --jobs "$jobs" "${@:2}"
+}
+
+build_runtimes "$([[ $quick ]] && echo libomp || echo $part)" --patched
 [[ $only ]] || alone
 if [[ ! $quick && ! $only ]]; then
     format
-    mapfile -t tests < <(new_tests openmp; new_tests offload)
+    [[ $part == all ]] || build_runtimes $part
+    mapfile -t tests < <(new_tests openmp; [[ $part != all ]] || new_tests offload)
     own_tests "${tests[@]}"
+    [[ $part == all ]] || chosen=("${chosen[@]-openmp/}")
     suite ${chosen[@]+"${chosen[@]}"}
-    tiled_product
+    [[ $part != all ]] || tiled_product
 fi
 if [[ $suite ]]; then
     our_tests

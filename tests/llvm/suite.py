@@ -39,6 +39,7 @@ COMMON = """\
 config.test_c_compiler = {clang!r}
 config.test_cxx_compiler = {clangxx!r}
 config.test_compiler_features = ["clang", "clang-{major}"]
+config.test_fortran_compiler = ""
 config.test_openmp_flags = "-fopenmp"
 config.test_extra_flags = {flags!r}
 config.library_dir = {libdir!r}
@@ -49,7 +50,6 @@ config.environment.update({environment!r})
 SITES = {
     "offload": COMMON + """\
 config.bin_llvm_tools_dir = {tools!r}
-config.test_fortran_compiler = ""
 config.cuda_path = config.cuda_libdir = config.cuda_test_arch = config.amdgpu_test_arch = ""
 config.libomptarget_obj_root = {objects!r}
 config.llvm_library_dir = config.llvm_library_intdir = config.llvm_lib_directory = {libdir!r}
@@ -64,6 +64,7 @@ config.libomptarget_has_libc = False
 lit_config.load_config(config, {source!r} + "/offload/test/lit.cfg")
 """,
     "openmp": COMMON + """\
+config.compiler_frontend_variant = config.compiler_simulate_id = ""  # from LLVM 22 on
 config.test_compiler_has_omp_h = True
 config.test_filecheck = {tools!r} + "/FileCheck"
 config.test_not = {tools!r} + "/not"
@@ -90,6 +91,7 @@ def arguments():
     parser.add_argument("--llvm", default="/usr/lib/llvm-19")
     parser.add_argument("--library", help="another libompdarts.so")
     parser.add_argument("--runtimes", help="compare with the runtimes in this folder, instead of with the library")
+    parser.add_argument("--stock", help="those in this folder in LLVM's own stead")
     parser.add_argument("--source", help="take the tests from this tree of LLVM's sources")
     parser.add_argument("--minutes", type=float, default=60, help="start no further setting after so long")
     parser.add_argument("--settings", help="only these, separated by commas")
@@ -116,7 +118,7 @@ class Suite:
 
     def use(self, runtimes):
         """From now on the tests use the runtimes in this folder, or LLVM's own (None)."""
-        libdir = pathlib.Path(runtimes or f"{self.options.llvm}/lib").resolve()
+        libdir = pathlib.Path(runtimes or self.options.stock or f"{self.options.llvm}/lib").resolve()
         self.sites = [self.site(name, libdir) for name in SITES]
 
     def site(self, name, libdir):

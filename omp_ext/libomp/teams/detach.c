@@ -407,26 +407,22 @@ static bool may_pass_on_here(void)
            !REAL(omp_in_explicit_task)() && may_report_now() && !od_thread_holds_locks();
 }
 
-/* A thread that creates tasks and does not wait completes those before: their successors are not to wait for that. */
+/* A thread that creates tasks and does not wait completes those before: their successors are not to wait for that.
+ * Where it is alone, nobody else finds what ends of claimed tasks have released. */
 void od_detach_note_task(bool has_code)
 {
     od_member *member = od_member_now();
     if (member && member->nthreads > 1)
         note_task(member->team, has_code);
-    if (!member || !atomic_load(&member->team->nposted))
+    bool releases = member && member->nthreads == 1 && atomic_load(&member->team->releases);
+    if (!member || !(releases || atomic_load(&member->team->nposted)))
         return;
     bool was = od_thread_at_scheduling_point(true);
     while (may_pass_on_here() && od_team_pass_on_one(member, &member->implicit))
         continue;
+    if (releases && may_pass_on_here() && atomic_exchange(&member->team->releases, false))
+        od_look_for_all(may_pass_on_here);
     od_thread_at_scheduling_point(was);
-}
-
-void od_detach_task_begins(void)
-{
-    const od_member *member = od_member_self;
-    od_tasks_begun++;
-    if (member && member->nthreads > 1)
-        od_team_pass_news(member->team);
 }
 
 void od_detach_pass_on(void)

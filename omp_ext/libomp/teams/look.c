@@ -18,6 +18,15 @@ void od_look_for_task(const od_look *look, int32_t gtid)
         REAL(__kmpc_omp_taskyield)(look->ident, gtid, 0);
 }
 
+void od_look_for_all(bool (*may_look)(void))
+{
+    unsigned before;
+    do {
+        before = od_tasks_begun;
+        REAL(__kmpc_omp_taskyield)(NULL, REAL(__kmpc_global_thread_num)(NULL), 0);
+    } while (before != od_tasks_begun && may_look());
+}
+
 typedef struct looking {
     od_kmp_task task;
     od_look look;

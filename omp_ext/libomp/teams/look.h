@@ -12,6 +12,7 @@
 #include "omp_ext/libomp/abi.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 typedef struct od_look {
     od_ident *ident;
@@ -24,7 +25,9 @@ extern _Thread_local unsigned od_tasks_begun __attribute__((visibility("hidden")
 
 /* Until a task has begun here. */
 void od_look_for_task(const od_look *look, int32_t gtid);
-/* Likewise, at a barrier. */
+/* Until none does, or the thread may look no more; it may, at first. */
+void od_look_for_all(bool (*may_look)(void));
+/* Until a task has begun here, at a barrier. */
 void od_look_for_any(const od_look *look, int32_t gtid);
 
 #endif

@@ -3,6 +3,7 @@
 #include "omp_ext/libomp/teams/parent.h"
 
 #include "omp_ext/libomp/teams/detach.h"
+#include "omp_ext/libomp/teams/look.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/memory.h"
 
@@ -90,4 +91,12 @@ void od_parent_end(od_parent *parent)
         continue;
     if (was_inside)
         od_member_go_inside(member, true, NULL);
+}
+
+void od_detach_task_begins(void)
+{
+    const od_member *member = od_member_self;
+    od_tasks_begun++;
+    if (member && member->nthreads > 1)
+        od_team_pass_news(member->team);
 }

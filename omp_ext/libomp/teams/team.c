@@ -150,6 +150,7 @@ void od_detached_report(od_detached task)
         od_offered_table.complete(task.event);
         od_detached_completing = false;
         od_libomp_count(&od_libomp_counted.complete);
+        atomic_store(&task.team->releases, true);
         od_team_note_task(task.team); /* it may have ended, then it is another one, which does no harm */
         return;
     }

@@ -68,6 +68,7 @@ typedef struct od_team {
     atomic_bool unsettled;     /* tasks that may leave children behind were created since, or have done so */
     atomic_bool cancelled;     /* the region */
     atomic_bool has_tasks;     /* libomp's queues of the team may hold some */
+    atomic_bool releases;      /* a claimed task of it has completed since a thread that is alone has looked */
     atomic_bool detaches;      /* a thread of it has created a task that we are to complete */
     bool gathers;              /* its threads wait for each other before a barrier; the same for all of them */
     _Atomic uint64_t news;     /* times that a task was created */

@@ -192,8 +192,7 @@ static od_status reserve_slot(od_missing *missing)
         return OD_OK;
     uint32_t old = missing->room, wanted = larger(old, old + 1);
     if (!extend_lines(&missing->slots, old, wanted, sizeof *missing->slots) ||
-        !od_array_extend(&missing->taken, wanted, sizeof *missing->taken) ||
-        od_heap_reserve(&missing->urgent, wanted))
+        !od_array_extend(&missing->taken, wanted, sizeof *missing->taken) || od_heap_reserve(&missing->urgent, wanted))
         return OD_ENOMEM;
     for (unsigned k = 0; k < missing->env.ndevices; k++) {
         if (!grow_free(&missing->views[k], old, wanted))

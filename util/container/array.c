@@ -14,15 +14,24 @@ uint32_t od_array_room(uint32_t room, uint64_t count)
     return wanted > UINT32_MAX ? 0 : (uint32_t)wanted;
 }
 
-bool od_array_grow(void *items, uint32_t old, uint32_t wanted, size_t size)
+bool od_array_extend(void *items, uint32_t wanted, size_t size)
 {
-    char *array;
+    void *array;
     memcpy(&array, items, sizeof array); /* whatever it points to */
     array = od_realloc(array, wanted * size);
     if (!array)
         return false;
-    memset(array + old * size, 0, (wanted - old) * size);
     memcpy(items, &array, sizeof array);
+    return true;
+}
+
+bool od_array_grow(void *items, uint32_t old, uint32_t wanted, size_t size)
+{
+    char *array;
+    if (!od_array_extend(items, wanted, size))
+        return false;
+    memcpy(&array, items, sizeof array);
+    memset(array + old * size, 0, (wanted - old) * size);
     return true;
 }
 

@@ -14,6 +14,9 @@ static inline bool od_array_reserve(void *items, uint32_t *room, uint64_t count,
 /* The same from `old` items to exactly `wanted`, for arrays that share one count of room. */
 bool od_array_grow(void *items, uint32_t old, uint32_t wanted, size_t size);
 
+/* The same, but what the new items hold is undefined: before they are used they take no pages of memory. */
+bool od_array_extend(void *items, uint32_t wanted, size_t size);
+
 /* The room that od_array_reserve() makes. 0: that many do not fit into an array. */
 uint32_t od_array_room(uint32_t room, uint64_t count);
 

@@ -30,7 +30,7 @@ od_status od_heap_reserve(od_heap *heap, uint32_t capacity)
 {
     if (capacity <= heap->capacity)
         return OD_OK;
-    if (!od_array_grow(&heap->items, heap->capacity, capacity, sizeof *heap->items) ||
+    if (!od_array_extend(&heap->items, capacity, sizeof *heap->items) ||
         !od_array_grow(&heap->position, heap->capacity, capacity, sizeof *heap->position))
         return OD_ENOMEM;
     heap->capacity = capacity;

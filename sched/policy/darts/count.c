@@ -267,6 +267,13 @@ PREFETCH void prefetch_counts(const od_task *task, unsigned k)
         __builtin_prefetch(&task->access[i].datum->replica[k].buffered_uses, 1);
 }
 
+PREFETCH void prefetch_sources(const od_missing *missing, const struct slot *slot)
+{
+    const uint32_t *inputs = inputs_of(slot);
+    for (uint32_t i = 0; i < slot->ninputs; i++)
+        __builtin_prefetch(&missing->sources[inputs[i]], 1);
+}
+
 /* What the next pops from the plan will touch. */
 PREFETCH void prefetch_pop(const od_missing *missing, const od_plan *plan)
 {
@@ -275,11 +282,14 @@ PREFETCH void prefetch_pop(const od_missing *missing, const od_plan *plan)
     const od_node *node = plan->tasks.root.next;
     for (int i = 0; i < 3 && node != &plan->tasks.root; i++, node = node->next) {
         const od_task *task = od_container_of(node, od_task, link);
-        if (i == 0)
+        const struct slot *slot = &missing->slots[slot_of(task)];
+        if (i == 0) {
             prefetch_counts(task, plan->k);
-        else if (i == 1)
+            prefetch_sources(missing, slot);
+        } else if (i == 1) {
             __builtin_prefetch(task->access);
-        __builtin_prefetch(&missing->slots[slot_of(task)], 1);
+        }
+        __builtin_prefetch(slot, 1);
         __builtin_prefetch(node->next, 1);
     }
 }

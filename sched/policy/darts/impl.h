@@ -21,12 +21,15 @@ enum {
     LARGE = 1 << 15, /* so many tasks, or pairs of a datum and a device: about two megabytes */
 };
 
+#define NO_SLOT UINT32_MAX
+
 /* A task that we own, in one cache line; od_task.policy_data is its number plus one. */
 struct slot {
     uint64_t ns; /* duration, at least 1 */
     union {
         uint32_t few[FEW_INPUTS];
-        uint32_t *many; /* where ninputs > FEW_INPUTS */
+        uint32_t *many;     /* where ninputs > FEW_INPUTS */
+        uint32_t next_free; /* of a free slot: the one that was freed before it */
     } inputs;           /* ids of the data that it reads, all different */
     uint32_t ninputs;
     uint32_t generation; /* grows when the slot is freed */
@@ -100,11 +103,12 @@ struct view {
 struct od_missing {
     od_policy_env env;
     od_missing_rules rules;
-    uint32_t ndata, nslots; /* capacities of the arrays */
+    uint32_t ndata, room; /* capacities of the arrays, of data and of slots */
+    uint32_t nslots;      /* that have ever been used: the first ones */
     uint32_t nowned, nready;
     bool large; /* the arrays are: what a choice will touch is asked for before it is needed */
     struct slot *slots;
-    uint32_t *free_slots; /* a stack */
+    uint32_t free_slot; /* the one that was freed last, NO_SLOT: there is none */
     uint32_t nfree_slots;
     struct source *sources;
     struct standing *standing; /* by datum */

@@ -51,6 +51,7 @@ od_status od_missing_create(const od_policy_env *env, const od_missing_rules *ru
         return OD_ENOMEM;
     missing->env = *env;
     missing->rules = *rules;
+    missing->free_slot = NO_SLOT;
     od_heap_init(&missing->urgent, rules->random_tasks ? random_before : urgent_before, missing);
     for (unsigned k = 0; k < env->ndevices; k++) {
         struct view *view = &missing->views[k];
@@ -101,7 +102,6 @@ void od_missing_destroy(od_missing *missing)
     free_lines(missing->standing);
     free(missing->absent);
     free_lines(missing->slots);
-    free(missing->free_slots);
     free(missing->taken);
     free(missing->looked);
     free(missing->sources);
@@ -110,9 +110,9 @@ void od_missing_destroy(od_missing *missing)
 
 enum { LINE = 64 }; /* bytes of a cache line */
 
-/* As od_array_grow() for an array that begins a cache line, so that its elements lie within lines. The address to free
+/* As od_array_extend() for an array that begins a cache line, so that its elements lie within lines. The address to free
  * is kept before it. */
-static bool grow_lines(void *array, uint32_t old_count, uint32_t new_count, size_t size)
+static bool extend_lines(void *array, uint32_t old_count, uint32_t new_count, size_t size)
 {
     char *old, *memory = NULL;
     memcpy(&old, array, sizeof old);
@@ -126,9 +126,19 @@ static bool grow_lines(void *array, uint32_t old_count, uint32_t new_count, size
     grown += -(uintptr_t)grown % LINE;
     if (old && (size_t)(grown - memory) != old_offset)
         memmove(grown, memory + old_offset, old_count * size);
-    memset(grown + old_count * size, 0, (new_count - old_count) * size);
     memcpy(grown - sizeof memory, &memory, sizeof memory);
     memcpy(array, &grown, sizeof grown);
+    return true;
+}
+
+/* The same, and the new ones are zeros. */
+static bool grow_lines(void *array, uint32_t old_count, uint32_t new_count, size_t size)
+{
+    char *grown;
+    if (!extend_lines(array, old_count, new_count, size))
+        return false;
+    memcpy(&grown, array, sizeof grown);
+    memset(grown + old_count * size, 0, (new_count - old_count) * size);
     return true;
 }
 
@@ -144,7 +154,7 @@ static od_status reserve_data(od_missing *missing, uint32_t count)
         return OD_OK;
     uint32_t old = missing->ndata, wanted = larger(old, count);
     if (!od_array_grow(&missing->sources, old, wanted, sizeof *missing->sources) ||
-        !od_array_grow(&missing->looked, old, wanted, sizeof *missing->looked) ||
+        !od_array_extend(&missing->looked, wanted, sizeof *missing->looked) ||
         !grow_lines(&missing->standing, old, wanted, sizeof *missing->standing) ||
         !od_array_grow(&missing->absent, old, wanted, sizeof *missing->absent))
         return OD_ENOMEM;
@@ -154,8 +164,8 @@ static od_status reserve_data(od_missing *missing, uint32_t count)
             !od_array_grow(&view->transfer, old, wanted, sizeof *view->transfer) ||
             !od_array_grow(&view->planned_reads, old, wanted, sizeof *view->planned_reads) ||
             !grow_lines(&view->rank, old, wanted, sizeof *view->rank) ||
-            !od_array_grow(&view->raised, old, wanted, sizeof *view->raised) ||
-            !od_array_grow(&view->parked, old, wanted, sizeof *view->parked) || od_heap_reserve(&view->first, wanted) ||
+            !od_array_extend(&view->raised, wanted, sizeof *view->raised) ||
+            !od_array_extend(&view->parked, wanted, sizeof *view->parked) || od_heap_reserve(&view->first, wanted) ||
             od_heap_reserve(&view->second, wanted))
             return OD_ENOMEM;
     }
@@ -178,21 +188,17 @@ static bool grow_free(struct view *view, uint32_t old, uint32_t wanted)
 
 static od_status reserve_slot(od_missing *missing)
 {
-    if (missing->nfree_slots > 0)
+    if (missing->nfree_slots > 0 || missing->nslots < missing->room)
         return OD_OK;
-    uint32_t old = missing->nslots, wanted = larger(old, old + 1);
-    if (!grow_lines(&missing->slots, old, wanted, sizeof *missing->slots) ||
-        !od_array_grow(&missing->free_slots, old, wanted, sizeof *missing->free_slots) ||
-        !od_array_grow(&missing->taken, old, wanted, sizeof *missing->taken) ||
-        od_heap_reserve(&missing->urgent, wanted))
+    uint32_t old = missing->room, wanted = larger(old, old + 1);
+    if (!extend_lines(&missing->slots, old, wanted, sizeof *missing->slots) ||
+        !od_array_extend(&missing->taken, wanted, sizeof *missing->taken) || od_heap_reserve(&missing->urgent, wanted))
         return OD_ENOMEM;
     for (unsigned k = 0; k < missing->env.ndevices; k++) {
         if (!grow_free(&missing->views[k], old, wanted))
             return OD_ENOMEM;
     }
-    for (uint32_t number = wanted; number-- > old;)
-        missing->free_slots[missing->nfree_slots++] = number;
-    missing->nslots = wanted;
+    missing->room = wanted;
     missing->large = missing->large || wanted > LARGE;
     return OD_OK;
 }
@@ -298,6 +304,19 @@ static void append_inputs(od_missing *missing, const od_task *task, uint32_t num
     }
 }
 
+/* A slot that reserve_slot() has made sure of; all of it but its generation is undefined. */
+static uint32_t take_slot(od_missing *missing)
+{
+    uint32_t number = missing->free_slot;
+    if (number == NO_SLOT) {
+        missing->slots[missing->nslots].generation = 0;
+        return missing->nslots++;
+    }
+    missing->free_slot = missing->slots[number].inputs.next_free;
+    missing->nfree_slots--;
+    return number;
+}
+
 od_status od_missing_adopt(od_missing *missing, od_task *task)
 {
     assert(task->bound == OD_NOWHERE);
@@ -307,7 +326,7 @@ od_status od_missing_adopt(od_missing *missing, od_task *task)
         return status;
     if (ninputs > FEW_INPUTS && !(many = od_malloc(ninputs * sizeof *many)))
         return OD_ENOMEM;
-    uint32_t number = missing->free_slots[--missing->nfree_slots];
+    uint32_t number = take_slot(missing);
     if (od_heap_contains(&missing->urgent, number)) /* for the task that had the slot before */
         od_heap_remove(&missing->urgent, number);
     struct slot *slot = &missing->slots[number];
@@ -336,7 +355,9 @@ void od_missing_drop_task(od_missing *missing, od_task *task)
     free_inputs(slot);
     slot->task = NULL;
     slot->generation++;
-    missing->free_slots[missing->nfree_slots++] = number;
+    slot->inputs.next_free = missing->free_slot;
+    missing->free_slot = number;
+    missing->nfree_slots++;
     missing->nowned--;
     task->policy_data = NULL;
 }

@@ -8,7 +8,7 @@
 # be had is told in one line on standard error, and nothing half-loaded stays. FOLDER/log tells more.
 
 # The sources lie beside the packages, but few machines list them: a private list, with its own state.
-private_apt() # FOLDER
+private_apt() # FOLDER [OTHER_SUITE]
 {
     local suites keys=/usr/share/keyrings/debian-archive-keyring.gpg
     mkdir -p "$1/lists/partial" "$1/cache"
@@ -16,8 +16,7 @@ private_apt() # FOLDER
     apt-get indextargets --format "deb-src [signed-by=$keys] \$(REPO_URI) \$(CODENAME) main" \
         "Created-By: Packages" "Component: main" "Origin: Debian" | grep -E " $suites(-security)? main$" |
         sort -u >"$1/sources.list" || { echo "no archive of Debian's is among the sources of packages" >&2; return 1; }
-    sed -n "s/ $suites main$/ sid main/p" "$1/sources.list" >"$1/sid.list"
-    cat "$1/sid.list" >>"$1/sources.list"
+    [[ ! ${2-} ]] || sed -i "s/\(.*\) $suites main$/&\n\1 $2 main/" "$1/sources.list"
     cat >"$1/apt.conf" <<END
 Dir::Etc::sourcelist "$1/sources.list";
 Dir::Etc::sourceparts "-";
@@ -30,7 +29,7 @@ END
 
 fetch_llvm_source() # VERSION FOLDER
 {
-    local package archive
+    local package suite= archive
     set -- "$1" "$(realpath -m "$2")" # as apt-get runs in another folder
     mkdir -p "$2"
     archive=$(echo "$2"/llvm-toolchain-"$1"_*.orig.tar.xz)
@@ -43,7 +42,8 @@ fetch_llvm_source() # VERSION FOLDER
         echo "downloading the sources of $package" >&2
         rm -rf "$2/part"
         mkdir "$2/part"
-        (private_apt "$2/apt" && cd "$2/part" && apt-get -q update &&
+        [[ $package == *=* ]] || suite=sid
+        (private_apt "$2/apt" $suite && cd "$2/part" && apt-get -q update &&
             apt-get -q source --download-only --tar-only "$package") >"$2/log" 2>&1 ||
             { echo "the sources of $package cannot be had ($2/log)" >&2; return 1; }
         mv "$2"/part/*.orig.tar.xz "$2/"

@@ -142,7 +142,8 @@ _Static_assert(sizeof(od_write_back) == sizeof(unsigned) && sizeof(od_recompute)
 
 #define MEMBER(name) offsetof(od_sched_options, name)
 
-static const od_option_hint sched_hints[] = {{"POLICY", "POLICY"}, {"SCHEDULER", "POLICY"}, {"LOOKAHEAD", "POLICY:ahead=N"}, {0}};
+static const od_option_hint sched_hints[] = {
+    {"POLICY", "POLICY"}, {"SCHEDULER", "POLICY"}, {"LOOKAHEAD", "POLICY:ahead=N"}, {0}};
 static const od_option_hint evict_hints[] = {{"RULE", "RULE"}, {0}};
 static const od_option_hint buffer_hints[] = {{"TASK_BUFFER", "N"}, {0}};
 

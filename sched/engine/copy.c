@@ -77,8 +77,8 @@ static bool find_tasks(struct copier *c)
 
 static const double least = 1e-9; /* every task takes some time */
 
-/* As the tasks so far have done, on the average: from when a device has one to when its code runs, and from its end to when
- * that is known. Where tasks are short, or threads wait for a processor, it is most of their time. */
+/* As the tasks so far have done, on the average: from when a device has one to when its code runs, and from its end to
+ * when that is known. Where tasks are short, or threads wait for a processor, it is most of their time. */
 static double starting_seconds(const od_engine *e)
 {
     enum { ENOUGH = 50 };

@@ -40,8 +40,9 @@ static bool comes_to_a_peer(const od_engine *e, const od_datum *d, unsigned k)
     return false;
 }
 
-/* Where several devices are to have it, one that has got it sends it on while the first one still sends: a tree of copies
- * instead of a star. OD_NOWHERE: each that has it, and whose link is about as fast, sends as many as it can at once. */
+/* Where several devices are to have it, one that has got it sends it on while the first one still sends: a tree of
+ * copies instead of a star. OD_NOWHERE: each that has it, and whose link is about as fast, sends as many as it can at
+ * once. */
 static int least_busy(const od_engine *e, const od_datum *d, int peer, unsigned k)
 {
     double bandwidth = od_engine_link(e, peer, (int)k)->bandwidth;

@@ -110,8 +110,8 @@ void od_missing_destroy(od_missing *missing)
 
 enum { LINE = 64 }; /* bytes of a cache line */
 
-/* As od_array_extend() for an array that begins a cache line, so that its elements lie within lines. The address to free
- * is kept before it. */
+/* As od_array_extend() for an array that begins a cache line, so that its elements lie within lines. The address to
+ * free is kept before it. */
 static bool extend_lines(void *array, uint32_t old_count, uint32_t new_count, size_t size)
 {
     char *old, *memory = NULL;

@@ -14,6 +14,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -248,15 +249,42 @@ static bool is_in_region_data(const od_task *task, void *const *at, uintptr_t ad
     return false;
 }
 
+static bool any_is_in_region_data(const od_task *task, void *const *at, const uintptr_t *word, const uintptr_t *end)
+{
+    bool found = false;
+    for (; word < end && !found; word++)
+        found = is_in_region_data(task, at, *word);
+    return found;
+}
+
+/* Pages that nobody has touched hold no addresses, and reading them can make them. */
+static bool look_in(const od_task *task, void *const *at, const uintptr_t *words, size_t count)
+{
+    enum { PAGE = 4096, PAGES = 512 };
+    unsigned char there[PAGES];
+    uintptr_t begin = (uintptr_t)words, end = begin + count * WORD, page = begin / PAGE * PAGE;
+    bool found = false;
+    for (size_t n; page < end && !found; page += n * PAGE) {
+        n = (end - page + PAGE - 1) / PAGE < PAGES ? (end - page + PAGE - 1) / PAGE : PAGES;
+        if (mincore((void *)page, n * PAGE, there))
+            memset(there, 1, n);
+        for (size_t i = 0; i < n && !found; i++) {
+            size_t first = page + i * PAGE > begin ? (page + i * PAGE - begin + WORD - 1) / WORD : 0;
+            size_t next = (page + (i + 1) * PAGE - begin + WORD - 1) / WORD;
+            if (there[i] & 1)
+                found = any_is_in_region_data(task, at, words + first, words + (next < count ? next : count));
+        }
+    }
+    return found;
+}
+
 void od_stored_look_outside(const od_task *task, void *const *at)
 {
     bool found = false;
     for (uint32_t i = 0; i < task->naccess && !found; i++) {
         const od_datum *d = task->access[i].datum;
-        bool is_looked_at = at[i] && !d->window && d->region && (task->access[i].mode & OD_WRITE);
-        const uintptr_t *word = at[i];
-        for (size_t n = is_looked_at ? d->size / WORD : 0; n > 0 && !found; n--, word++)
-            found = is_in_region_data(task, at, *word);
+        if (at[i] && !d->window && d->region && (task->access[i].mode & OD_WRITE))
+            found = look_in(task, at, at[i], d->size / WORD);
     }
     if (found)
         warn();

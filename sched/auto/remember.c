@@ -9,12 +9,10 @@
 
 /* --- settings -------------------------------------------------------------------------------- */
 
-static const char scheduled[] = "schedule"; /* the policy, where a schedule is followed */
-
 bool od_candidate_write(const od_candidate *c, char *line, size_t size)
 {
     const od_settings *s = &c->settings;
-    const char *policy = od_schedule_of(s) ? scheduled : c->policy;
+    const char *policy = od_schedule_of(s) ? s->policy.ops->name : c->policy; /* that schedule has another name here */
     return snprintf(line, size, "%s %s %u %" PRIu64 " %d %" PRIx64 " %d", policy, s->evict->name, s->buffer,
                     s->policy.ahead, s->active, s->devices, s->devices_only) < (int)size;
 }
@@ -31,12 +29,10 @@ static bool is_as_given(const od_settings *s, const od_settings *given)
 static bool take_policy(od_candidate *c, const char *policy, const char *rule, const od_schedule *schedule)
 {
     char error[256];
-    if (strcmp(policy, scheduled) == 0) {
-        if (!schedule)
-            return false;
+    if (schedule) {
         c->settings = od_schedule_settings(schedule, &c->settings);
         c->policy = schedule->name;
-        return strcmp(rule, c->settings.evict->name) == 0;
+        return strcmp(policy, c->settings.policy.ops->name) == 0 && strcmp(rule, c->settings.evict->name) == 0;
     }
     c->policy = od_candidates_policy(policy);
     c->settings.evict = od_evict_find(rule);

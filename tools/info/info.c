@@ -74,6 +74,7 @@ static void print_policies(void)
     for (const char *const *name = od_policy_names(); *name; name++)
         print_policy(od_policy_find(*name));
     printf("  %-12s %s\n", "plugin:FILE", "the policy in a shared object of yours (docs/policies.md)");
+    printf("  %-12s %s\n", "NAME:ahead=N", od_policy_ahead.help);
     printf("eviction rules (OMPDARTS_EVICT)\n");
     for (const char *const *name = od_evict_names(); *name; name++)
         printf("  %-12s %s\n", *name, od_evict_find(*name)->description);

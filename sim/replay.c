@@ -505,7 +505,6 @@ static void follow(simulation *s, sg_sem_t own, const sim_step *step)
         return;
     case SIM_SYNC:
         await_ended(s, own);
-        od_engine_await(s->engine, false);
         await_turn(s, own, p->step_event[step - p->r->steps]);
         perform(s, own, step);
         set_clock(p, step->at);

@@ -13,7 +13,7 @@ schema=$sources/../../docs/trace-schema.json
 tile_bytes=$((32 * 32 * 4))
 
 n=0
-for settings in SCHED=darts "SCHED=eager EVICT=lru" "SCHED=mhfp EVICT=belady" SCHED=lws "SCHED=dmdas MEM=$((2 * tile_bytes))"; do
+for settings in SCHED=auto SCHED=darts "SCHED=eager EVICT=lru" "SCHED=mhfp EVICT=belady" SCHED=lws "SCHED=dmdas MEM=$((2 * tile_bytes))"; do
     n=$((n + 1))
     plain 0 "$E2E_BENCH/lu" 7 32
     # shellcheck disable=SC2046 # words
@@ -25,7 +25,7 @@ if "$E2E_COMMAND" sim --help >/dev/null 2>&1; then
     "$E2E_COMMAND" sim --quiet --workload cholesky:n=8 --devices 2 --mem 200Mi --trace "$work/sim.json" >"$work/out" 2>&1 ||
         fail "sim: $(cat "$work/out")"
 fi
-grep -q '"ph":"X","pid":1,.*"cat":"task"' "$work/5.json" || fail "no task ran on the host"
+grep -q '"ph":"X","pid":1,.*"cat":"task"' "$work/6.json" || fail "no task ran on the host"
 ! [ -s "$work/sim.json" ] || grep -q '"command":"ompdarts sim --quiet --workload cholesky:n=8' "$work/sim.json" || fail "sim: no command"
 ! [ -s "$work/sim.json" ] || grep -q '"depends":\[\["0x[0-9a-f]*","inout"\]' "$work/sim.json" || fail "sim: no dependences"
 node "$sources/checks/parse_trace.js" "$modules" "$schema" "$work"/[0-9].json $(ls "$work/sim.json" 2>/dev/null) >"$work/parsed" 2>&1 ||

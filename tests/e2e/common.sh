@@ -56,8 +56,9 @@ own_crashes=("ASAN_OPTIONS=${ASAN_OPTIONS-}:handle_segv=0:handle_abort=0" "TSAN_
 patient=timeout
 [ ! -x "${E2E_PATIENT-}" ] || patient=$E2E_PATIENT
 limit_s=60
+thorough=${E2E_THOROUGH:+yes}
 again= # what has run elsewhere does so in fewer configurations
-[ -z "${E2E_AGAIN-}" ] || [ -n "${E2E_THOROUGH-}" ] || again=yes
+[ -z "${E2E_AGAIN-}" ] || [ -n "$thorough" ] || again=yes
 [ -z "$sanitizer" ] || limit_s=300
 
 fail() {

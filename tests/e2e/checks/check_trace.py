@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""usage: check_trace.py [--cut] TRACE [STATS [EXPRESSION...]]
+"""usage: check_trace.py [--cut | --revoked] TRACE [STATS [EXPRESSION...]]
 
 A trace (docs/trace-format.md) is what the format promises, and says the same as the statistics file of the run. Further
 expressions must hold, in which `tasks`, `transfers`, `evictions`, `decisions`, `stalls`, `faults`, `flows`, `memory` and `waiting` are lists of
-events. --cut: the file ends anywhere, and whole lines are looked at.
+events. --cut: the file ends anywhere, and whole lines are looked at. --revoked: reservations of host tasks may have been revoked before
+they ran; decisions may be about these.
 """
 import json
 import math
@@ -132,8 +133,9 @@ def check_stats(stats, lists):
 
 def main():
     arguments = sys.argv[1:]
-    cut = arguments[0] == "--cut"
-    path, *rest = arguments[cut:]
+    option = arguments.pop(0) if arguments[0] in ("--cut", "--revoked") else None
+    cut = option == "--cut"
+    path, *rest = arguments
     events = read(path, cut)
     head = events[0]
     expect(head["name"] == "ompdarts" and head["args"]["schema"] == 1, f"no head, but {head}")
@@ -152,7 +154,7 @@ def main():
         expect(counter["args"]["bytes"] <= head["args"]["memory_bytes"], f"{counter}: more than the limit")
     for task in lists["tasks"]:
         check_task(task)
-    numbers = {task["args"]["task"] for task in lists["tasks"]} if rest else None
+    numbers = {task["args"]["task"] for task in lists["tasks"]} if rest and not option else None
     for decision in lists["decisions"]:
         check_decision(decision, head["args"]["devices"], numbers)
     check_waiting(lists)

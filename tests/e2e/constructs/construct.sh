@@ -38,10 +38,10 @@ grep -qx right "$work/plain" || fail "wrong without the library"
 
 both
 [ ${#conditions[@]} -eq 0 ] || stats "${conditions[@]}"
-seeds=(1 2 3) tight_seeds=(4 5)
-[ -z "$sanitizer" ] || seeds=(1) tight_seeds=(4) # they take long, and look at each access
+seeds=(1) tight_seeds=(4)
+[ -z "$thorough" ] || seeds=(1 2 3) tight_seeds=(4 5)
 if [ -n "$again" ]; then
-    seeds=(1) tight_seeds=(4)
+    seeds=(1)
 else
     both OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru
     both OMPDARTS_COHERENCE=strict

@@ -9,9 +9,9 @@
 trace=$work/trace.json
 tile_bytes=$((32 * 32 * 4))
 
-# traced EXPRESSION… : of the last run
+# traced EXPRESSION… : of the last run; `option` is check_trace.py's
 traced() {
-    python3 "$sources/checks/check_trace.py" "$trace" "$work/stats" "$@" && return
+    python3 "$sources/checks/check_trace.py" ${option:+"$option"} "$trace" "$work/stats" "$@" && return
     fail "$ran: the trace is wrong"
 }
 
@@ -78,7 +78,7 @@ decides ap
 plain 0 "$E2E_BENCH/gemm3d" --style blas 5 32
 under 0 OMPDARTS_TRACE="$trace" OMPDARTS_MEM=$((14 * tile_bytes)) "$E2E_BENCH/gemm3d" --style blas 5 32
 same_checksum
-traced
+option=--revoked traced
 plain 0 "$E2E_PROGRAMS/target_sync"
 under 0 OMPDARTS_TRACE="$trace" "$E2E_PROGRAMS/target_sync"
 same_output

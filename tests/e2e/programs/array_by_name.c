@@ -5,15 +5,15 @@
  * tiles, a triangle of them, or nothing; one uses a tile that its task has not named, ordered by another item. What the
  * kernels of one round show of themselves is known in the next one.
  *
- * memory: 800Ki
- * run: OMPDARTS_MEM=800Ki
- * run: OMPDARTS_MEM=800Ki OMPDARTS_DEVICES=2 OMPDARTS_DEBUG=jitter=0.002
- * run: OMPDARTS_MEM=800Ki OMPDARTS_SPILL=0
- * run: OMPDARTS_MEM=800Ki OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru
- * run: OMPDARTS_MEM=800Ki OMPDARTS_COHERENCE=depend
- * run: OMPDARTS_MEM=800Ki OMPDARTS_COHERENCE=strict
- * run: OMPDARTS_MEM=800Ki OMPDARTS_SPILL_LIMIT=2Mi
- * run: OMPDARTS_MEM=400Ki OMPDARTS_DEVICES=2 OMPDARTS_SPILL_LIMIT=200Ki OMPDARTS_GUARD=auto
+ * memory: 400Ki
+ * run: OMPDARTS_MEM=400Ki
+ * run: OMPDARTS_MEM=400Ki OMPDARTS_DEVICES=2 OMPDARTS_DEBUG=jitter=0.002
+ * run: OMPDARTS_MEM=400Ki OMPDARTS_SPILL=0
+ * run: OMPDARTS_MEM=400Ki OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru
+ * run: OMPDARTS_MEM=400Ki OMPDARTS_COHERENCE=depend
+ * run: OMPDARTS_MEM=400Ki OMPDARTS_COHERENCE=strict
+ * run: OMPDARTS_MEM=400Ki OMPDARTS_SPILL_LIMIT=1Mi
+ * run: OMPDARTS_MEM=200Ki OMPDARTS_DEVICES=2 OMPDARTS_SPILL_LIMIT=100Ki OMPDARTS_GUARD=auto
  * run: OMPDARTS_MEM=600Mi
  */
 #include "check.h"
@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILES = 5, COLUMNS = 24, ROUNDS = 3 };
+enum { TILES = 5, COLUMNS = 12, ROUNDS = 2 };
 
 static size_t rows, n; /* of a tile; elements of the matrix */
 static double *a, *expected;

@@ -99,7 +99,7 @@ static void submit(const char *style, double *a, const layout *l, const step *s)
 int main(int argc, char **argv)
 {
     const char *style = argc > 1 ? argv[1] : "element";
-    int seed = argc > 2 ? atoi(argv[2]) : 1, steps = argc > 3 ? atoi(argv[3]) : 60;
+    int seed = argc > 2 ? atoi(argv[2]) : 1, steps = argc > 3 ? atoi(argv[3]) : 40;
     layout l = make_layout(!strcmp(style, "blocks"));
     size_t all = l.size + 2 * MOST;
     double *memory = malloc((all + 3) * sizeof *memory), *a = memory + 3, *expected = malloc(all * sizeof *expected);

@@ -498,7 +498,7 @@ static void follow(simulation *s, sg_sem_t own, const sim_step *step)
     case SIM_DONE:
         end_node(s, own, step);
         return;
-    case SIM_AWAIT:
+    case SIM_AWAIT: /* until it submits more: tasks that run meanwhile synchronise, too */
         keep_pace(p, step->at);
         od_engine_await(s->engine, true);
         sim_after_event(s);

@@ -154,7 +154,8 @@ def main():
         expect(counter["args"]["bytes"] <= head["args"]["memory_bytes"], f"{counter}: more than the limit")
     for task in lists["tasks"]:
         check_task(task)
-    numbers = {task["args"]["task"] for task in lists["tasks"]} if rest and not option else None
+    all_ran = rest and option != "--revoked"
+    numbers = {task["args"]["task"] for task in lists["tasks"]} if all_ran else None
     for decision in lists["decisions"]:
         check_decision(decision, head["args"]["devices"], numbers)
     check_waiting(lists)

@@ -39,10 +39,8 @@ grep -qx right "$work/plain" || fail "wrong without the library"
 both
 [ ${#conditions[@]} -eq 0 ] || stats "${conditions[@]}"
 seeds=(1) tight_seeds=(4)
-[ -z "$thorough" ] || seeds=(1 2 3) tight_seeds=(4 5)
-if [ -n "$again" ]; then
-    seeds=(1)
-else
+[ -z "$thorough" ] || [ -n "$sanitizer" ] || seeds=(1 2 3) tight_seeds=(4 5) # sanitizers take long, and look at each access
+if [ -z "$again" ]; then
     both OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru
     both OMPDARTS_COHERENCE=strict
     both OMPDARTS_DEVICES=1 OMP_NUM_THREADS=1

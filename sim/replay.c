@@ -453,6 +453,8 @@ static void create(simulation *s, uint32_t n)
         announce(s, n);
     if (!s->replay->same && (node->task != SIM_NO_TASK || s->replay->node[n].first_step))
         pass(s, n);
+    else
+        sim_after_event(s);
 }
 
 static void note_ended(sim_replay *p, uint32_t n)
@@ -487,6 +489,7 @@ static void follow(simulation *s, sg_sem_t own, const sim_step *step)
     switch (step->kind) {
     case SIM_CREATE:
         keep_pace(p, step->at);
+        await_turn(s, own, p->step_event[step - p->r->steps]);
         create(s, step->node);
         return;
     case SIM_TASK:
@@ -500,6 +503,7 @@ static void follow(simulation *s, sg_sem_t own, const sim_step *step)
         return;
     case SIM_AWAIT: /* until it submits more: tasks that run meanwhile synchronise, too */
         keep_pace(p, step->at);
+        await_turn(s, own, p->step_event[step - p->r->steps]);
         od_engine_await(s->engine, true);
         sim_after_event(s);
         return;

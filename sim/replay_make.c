@@ -92,6 +92,12 @@ static void add_event(sim_replay *p, double at, uint32_t *index)
     p->nevents++;
 }
 
+/* In a step of its own: what a task or its end does to the engine is an event of the node's. */
+static bool changes_engine(sim_step_kind kind)
+{
+    return kind == SIM_CREATE || kind == SIM_AWAIT || kind == SIM_SYNC || kind >= SIM_OPEN;
+}
+
 static od_status order_events(sim_replay *p)
 {
     const sim_recording *r = p->r;
@@ -112,7 +118,7 @@ static od_status order_events(sim_replay *p)
     for (uint32_t i = 0; i < r->ncopies; i++)
         add_event(p, r->copies[i].end, &p->copy_event[i]);
     for (uint32_t i = 0; i < r->nsteps; i++)
-        if (r->steps[i].kind == SIM_SYNC || r->steps[i].kind >= SIM_OPEN)
+        if (changes_engine(r->steps[i].kind))
             add_event(p, r->steps[i].at, &p->step_event[i]);
     for (uint32_t i = 0; i < r->nplans; i++)
         add_event(p, r->plans[i].end, &p->plan_event[i]);

@@ -324,6 +324,7 @@ static void make_topology(sim_platform *platform)
     numbered.count = 0;
     platform->topology = sim_checked(od_topology_create(platform->ndevices));
     platform->topology->turns = platform->turns;
+    platform->topology->by_latency = true;
     for (int k = 0; k < n; k++)
         platform->topology->slowness[k] = usual_speed / sg_host_get_speed(platform->device[k]);
     for (int k = 0; k < n; k++)

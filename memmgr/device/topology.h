@@ -29,6 +29,8 @@ typedef struct od_way {
 
 typedef struct od_topology {
     unsigned ndevices;
+    bool by_latency;  /* of a link that transfers share, each has a part that is inverse to the latency of its way, as in
+                       * SimGrid's model CM02; else they have equal parts */
     bool turns;       /* one transfer at a time, first come, first served */
     double *slowness; /* by device: times that a task takes there what is predicted for it; 1 unless it is set */
     double *capacity; /* by link: bytes/s */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static const double instant = 1e-9; /* seconds: what is left of a latency is nothing then */
-static const double nothing = 1e-6; /* bytes: of a transfer */
+static const double nothing = 1e-14; /* bytes: of a transfer, as in SimGrid: what is left by rounding ends a moment later */
 
 od_status od_network_init(od_network *n, const od_topology *topology, uint32_t most)
 {
@@ -16,9 +16,9 @@ od_status od_network_init(od_network *n, const od_topology *topology, uint32_t m
                       .flow = od_malloc((most + 1) * sizeof *n->flow),
                       .waiting = od_malloc((most + 1) * sizeof *n->waiting),
                       .left = od_malloc((topology->nlinks + 1) * sizeof *n->left),
-                      .users = od_calloc(topology->nlinks + (size_t)1, sizeof *n->users),
+                      .wanted = od_calloc(topology->nlinks + (size_t)1, sizeof *n->wanted),
                       .used = od_malloc((topology->nlinks + 1) * sizeof *n->used)};
-    if (n->flow && n->waiting && n->left && n->users && n->used)
+    if (n->flow && n->waiting && n->left && n->wanted && n->used)
         return OD_OK;
     od_network_free(n);
     return OD_ENOMEM;
@@ -29,7 +29,7 @@ void od_network_free(od_network *n)
     free(n->flow);
     free(n->waiting);
     free(n->left);
-    free(n->users);
+    free(n->wanted);
     free(n->used);
     *n = (od_network){0};
 }
@@ -37,7 +37,13 @@ void od_network_free(od_network *n)
 void od_network_start(od_network *n, int from, int to, double bytes, uint32_t owner)
 {
     const od_way *way = od_topology_way(n->topology, from, to);
-    n->flow[n->nflows++] = (od_flow){.way = way, .latency = way->latency, .left = bytes, .owner = owner};
+    double penalty = n->topology->by_latency && way->latency > 0 ? way->latency : 1;
+    n->flow[n->nflows++] = (od_flow){.way = way,
+                                     .latency = way->latency,
+                                     .penalty = penalty,
+                                     .weight = 1 / penalty,
+                                     .left = bytes,
+                                     .owner = owner};
     n->stale |= way->latency <= 0;
 }
 
@@ -48,16 +54,17 @@ static double smaller(double a, double b) /* neither is NaN */
     return a < b ? a : b;
 }
 
-static void count_user(od_network *n, uint32_t link)
+static void want(od_network *n, uint32_t link, double weight)
 {
-    if (n->users[link]++ == 0) {
+    if (n->wanted[link] <= 0) {
         n->left[link] = n->topology->capacity[link];
         n->used[n->nused++] = link;
     }
+    n->wanted[link] += weight;
 }
 
-/* Which flows want a rate, what each link on their ways has, and how many of them want a part of it. */
-static void count_users(od_network *n)
+/* Which flows want a rate, what each link on their ways has, and how many parts of it they want. */
+static void count_parts(od_network *n)
 {
     n->nused = n->nwaiting = 0;
     for (uint32_t i = 0; i < n->nflows; i++) {
@@ -67,42 +74,52 @@ static void count_users(od_network *n)
             continue;
         n->waiting[n->nwaiting++] = i;
         for (uint32_t j = 0; j < f->way->nlinks; j++)
-            count_user(n, n->topology->on_way[f->way->first + j]);
+            want(n, n->topology->on_way[f->way->first + j], f->weight);
     }
 }
 
-/* The smallest part that a link has for each of its flows, or a way allows. */
+static double part_of_link(const od_network *n, uint32_t link)
+{
+    return n->wanted[link] > 0 ? n->left[link] / n->wanted[link] : (double)INFINITY;
+}
+
+static double part_of_way(const od_flow *f)
+{
+    return f->way->bandwidth / f->weight;
+}
+
+/* The smallest part that a link has for its flows, or a way allows. */
 static double smallest_part(const od_network *n)
 {
     double part = (double)INFINITY;
-    for (uint32_t i = 0; i < n->nused; i++) {
-        uint32_t l = n->used[i];
-        if (n->users[l])
-            part = smaller(part, n->left[l] / n->users[l]);
-    }
+    for (uint32_t i = 0; i < n->nused; i++)
+        part = smaller(part, part_of_link(n, n->used[i]));
     for (uint32_t i = 0; i < n->nwaiting; i++)
-        part = smaller(part, n->flow[n->waiting[i]].way->bandwidth);
+        part = smaller(part, part_of_way(&n->flow[n->waiting[i]]));
     return part;
 }
 
 static bool is_limited(const od_network *n, const od_flow *f, double part)
 {
-    static const double about = 1 + 1e-12; /* equal but for the rounding */
-    bool limited = f->way->bandwidth <= part * about;
-    for (uint32_t j = 0; !limited && j < f->way->nlinks; j++) {
-        uint32_t l = n->topology->on_way[f->way->first + j];
-        limited = n->left[l] <= part * about * n->users[l];
-    }
+    bool limited = part_of_way(f) <= part;
+    for (uint32_t j = 0; !limited && j < f->way->nlinks; j++)
+        limited = part_of_link(n, n->topology->on_way[f->way->first + j]) <= part;
     return limited;
 }
 
-static void fix(od_network *n, od_flow *f, double part)
+static void take(double *from, double what, double least)
 {
-    f->rate = part;
+    *from = *from - what < least ? 0 : *from - what;
+}
+
+/* What rounding leaves of a link, or of what is wanted of it, is nothing. */
+static void leave_rest(od_network *n, const od_flow *f)
+{
+    static const double precision = 1e-5;
     for (uint32_t j = 0; j < f->way->nlinks; j++) {
         uint32_t l = n->topology->on_way[f->way->first + j];
-        n->left[l] -= part;
-        n->users[l]--;
+        take(&n->left[l], f->rate, precision * n->topology->capacity[l]);
+        take(&n->wanted[l], f->weight, precision);
     }
 }
 
@@ -113,8 +130,12 @@ static void fix_limited(od_network *n)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n->nwaiting; i++) {
         od_flow *f = &n->flow[n->waiting[i]];
-        if (is_limited(n, f, part))
-            fix(n, f, part);
+        f->rate = is_limited(n, f, part) ? part / f->penalty : 0;
+    }
+    for (uint32_t i = 0; i < n->nwaiting; i++) {
+        od_flow *f = &n->flow[n->waiting[i]];
+        if (f->rate > 0)
+            leave_rest(n, f);
         else
             n->waiting[kept++] = n->waiting[i];
     }
@@ -124,13 +145,13 @@ static void fix_limited(od_network *n)
 static void share(od_network *n)
 {
     n->stale = false;
-    count_users(n);
+    count_parts(n);
     for (uint32_t before = n->nwaiting + 1; n->nwaiting && n->nwaiting < before;) { /* else no link limits them */
         before = n->nwaiting;
         fix_limited(n);
     }
     for (uint32_t i = 0; i < n->nused; i++)
-        n->users[n->used[i]] = 0;
+        n->wanted[n->used[i]] = 0;
 }
 
 /* --- time ------------------------------------------------------------------------------------- */

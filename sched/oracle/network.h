@@ -14,6 +14,8 @@
 typedef struct od_flow {
     const od_way *way;
     double latency; /* seconds that are left of it */
+    double penalty; /* by which its part of a link is divided */
+    double weight;  /* parts that it wants: the inverse */
     double left;    /* bytes */
     double rate;    /* bytes/s; 0 while latency is left */
     uint32_t owner; /* the caller's */
@@ -26,7 +28,7 @@ typedef struct od_network {
     bool stale; /* rates are to be worked out again; the rest is for that */
     uint32_t *waiting, nwaiting; /* flows whose rate is not known */
     double *left;                /* by link: bytes/s that are not given */
-    uint32_t *users;             /* by link: flows whose rate is not known */
+    double *wanted;              /* by link: parts, of flows whose rate is not known */
     uint32_t *used, nused;       /* links on their ways */
 } od_network;
 

@@ -76,6 +76,7 @@ static od_topology *random_topology(uint64_t *seed)
 {
     unsigned devices = 1 + (unsigned)random_below(seed, 6);
     od_topology *t = od_topology_create(devices);
+    t->by_latency = random_below(seed, 2);
     for (int l = 0; l < LINKS; l++)
         assert_int_equal(od_topology_add_link(t, 1 + (double)random_below(seed, 50)), l);
     for (int from = -1; from < (int)devices; from++)
@@ -85,15 +86,21 @@ static od_topology *random_topology(uint64_t *seed)
                 if (random_below(seed, 3) == 0)
                     links[count++] = l;
             double own = count && random_below(seed, 2) ? (double)INFINITY : 1 + (double)random_below(seed, 30);
-            od_link link = {own, (double)random_below(seed, 2)};
+            od_link link = {own, (double)random_below(seed, 3)};
             assert_int_equal(od_topology_set_way(t, from < 0 ? HOST : from, to < 0 ? HOST : to, link, links, count),
                              OD_OK);
         }
     return t;
 }
 
+/* What it has for each part that it wants. */
+static double part_of(const od_topology *t, const od_flow *f)
+{
+    return f->rate * (t->by_latency && f->way->latency > 0 ? f->way->latency : 1);
+}
+
 /* No link gives more than it has, and each flow has a bottleneck: its own way, or a link that is used up and gives no
- * other flow more. */
+ * other flow a larger part. */
 static void check_fairness(const od_network *n)
 {
     const od_topology *t = n->topology;
@@ -102,7 +109,7 @@ static void check_fairness(const od_network *n)
         for (uint32_t j = 0; j < n->flow[i].way->nlinks; j++) {
             uint32_t l = t->on_way[n->flow[i].way->first + j];
             used[l] += n->flow[i].rate;
-            largest[l] = fmax(largest[l], n->flow[i].rate);
+            largest[l] = fmax(largest[l], part_of(t, &n->flow[i]));
         }
     for (int l = 0; l < LINKS; l++)
         assert_true(used[l] <= t->capacity[l] * (1 + 1e-9));
@@ -111,7 +118,7 @@ static void check_fairness(const od_network *n)
         bool limited = f->latency > 0 || f->rate >= f->way->bandwidth * (1 - 1e-9);
         for (uint32_t j = 0; j < f->way->nlinks; j++) {
             uint32_t l = t->on_way[f->way->first + j];
-            limited |= used[l] >= t->capacity[l] * (1 - 1e-9) && f->rate >= largest[l] * (1 - 1e-9);
+            limited |= used[l] >= t->capacity[l] * (1 - 1e-9) && part_of(t, f) >= largest[l] * (1 - 1e-9);
         }
         assert_true(limited);
     }

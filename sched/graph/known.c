@@ -2,131 +2,13 @@
 /* The tasks that a policy knows of, with their data and dependences; see known.h. */
 #include "sched/graph/known.h"
 
+#include "sched/graph/items.h"
 #include "util/container/array.h"
 #include "util/memory.h"
 
 #include <stdlib.h>
 
-enum { FIRST_BITS = 8, LAST_BITS = 24 };
-
-/* --- numbers ----------------------------------------------------------------- */
-
-/* Room for the numbers that may come back is made when they are given out. */
-static bool new_id(od_known_ids *ids, uint32_t *id)
-{
-    if (ids->nfree) {
-        *id = ids->free[--ids->nfree];
-        return true;
-    }
-    if (!od_array_reserve(&ids->free, &ids->capacity, (uint64_t)ids->bound + 1, sizeof *ids->free))
-        return false;
-    *id = ids->bound++;
-    return true;
-}
-
-static void free_id(od_known_ids *ids, uint32_t id)
-{
-    ids->free[ids->nfree++] = id;
-}
-
-/* --- items ------------------------------------------------------------------- */
-
-static size_t slot(unsigned bits, uintptr_t base)
-{
-    return (size_t)(((uint64_t)base * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - bits));
-}
-
-static od_known_item **locate(const od_known *known, uintptr_t base)
-{
-    od_known_item **at = &known->bucket[slot(known->bits, base)];
-    while (*at && (*at)->base != base)
-        at = &(*at)->next;
-    return at;
-}
-
-/* Without memory the buckets only get longer. */
-static void grow_buckets(od_known *known)
-{
-    size_t old = (size_t)1 << known->bits;
-    if (known->nitems < old || known->bits == LAST_BITS)
-        return;
-    od_known_item **wider = od_calloc(2 * old, sizeof(od_known_item *));
-    if (!wider)
-        return;
-    for (size_t i = 0; i < old; i++)
-        for (od_known_item *item = known->bucket[i], *next; item; item = next) {
-            od_known_item **at = &wider[slot(known->bits + 1, item->base)];
-            next = item->next;
-            item->next = *at;
-            *at = item;
-        }
-    free(known->bucket);
-    known->bucket = wider;
-    known->bits++;
-}
-
-static void meet_datum(od_known *known, od_known_item *item, const od_datum *datum)
-{
-    if (item->datum == datum)
-        return;
-    item->datum = datum;
-    item->size = datum->size;
-    known->mean_size += ((double)datum->size - known->mean_size) / (double)++known->sized;
-}
-
-static od_known_item *new_item(od_known *known, uintptr_t base)
-{
-    od_known_item *item = od_calloc(1, sizeof *item + known->ndevices * sizeof item->claimed[0]);
-    if (!item || !new_id(&known->item_ids, &item->id)) {
-        free(item);
-        return NULL;
-    }
-    item->base = base;
-    od_list_init(&item->readers);
-    od_list_init(&item->open);
-    for (unsigned k = 0; k < known->ndevices; k++)
-        od_list_init(&item->claimed[k]);
-    const od_datum *datum = known->find ? known->find(known->find_arg, base) : NULL;
-    if (datum)
-        meet_datum(known, item, datum);
-    return item;
-}
-
-static od_known_item *get_item(od_known *known, uintptr_t base)
-{
-    od_known_item **at = locate(known, base);
-    if (*at)
-        return *at;
-    od_known_item *item = new_item(known, base);
-    if (!item)
-        return NULL;
-    *at = item;
-    known->nitems++;
-    grow_buckets(known);
-    return item;
-}
-
-static void drop_item(od_known *known, od_known_item *item)
-{
-    if (--item->nusers > 0)
-        return;
-    *locate(known, item->base) = item->next;
-    known->nitems--;
-    free_id(&known->item_ids, item->id);
-    free(item);
-}
-
-od_known_item *od_known_find(const od_known *known, uintptr_t base)
-{
-    return *locate(known, base);
-}
-
-void od_known_forget(od_known *known, const od_datum *datum)
-{
-    od_known_item *item = od_known_find(known, datum->base);
-    if (item && item->datum == datum)
-        item->datum = NULL;
-}
+enum { FIRST_BITS = 8 };
 
 /* --- uses ---------------------------------------------------------------------- */
 
@@ -152,7 +34,7 @@ static void clear_uses(od_known *known, od_known_task *task)
             od_list_remove(&use->item->readers, &use->reading);
         if (use->item->writer == task)
             use->item->writer = NULL;
-        drop_item(known, use->item);
+        od_known_drop_item(known, use->item);
     }
     task->nuses = 0;
 }
@@ -169,7 +51,7 @@ static od_known_use *find_use(od_known_task *task, const od_known_item *item)
 /* Adds a use; several of one item are one. */
 static bool add_use(od_known *known, od_known_task *task, uintptr_t base, od_mode mode)
 {
-    od_known_item *item = get_item(known, base);
+    od_known_item *item = od_known_get_item(known, base);
     if (!item)
         return false;
     od_known_use *use = find_use(task, item);
@@ -219,7 +101,7 @@ static void free_task(od_known_task *task)
 static od_known_task *new_task(od_known *known, uint32_t nuses)
 {
     od_known_task *task = od_calloc(1, sizeof *task + nuses * sizeof task->uses[0]);
-    if (!task || !new_id(&known->task_ids, &task->id)) {
+    if (!task || !od_known_new_id(&known->task_ids, &task->id)) {
         free(task);
         return NULL;
     }
@@ -247,7 +129,7 @@ void od_known_unpin(od_known_task *task)
 static void discard(od_known *known, od_known_task *task)
 {
     clear_uses(known, task);
-    free_id(&known->task_ids, task->id);
+    od_known_free_id(&known->task_ids, task->id);
     known->batches += known->task_ids.nfree == known->task_ids.bound;
     task->gone = true;
     free_if_unneeded(task);
@@ -415,7 +297,7 @@ static void confirm(od_known *known, od_known_task *known_task, const od_task *t
         od_known_use *use = &known_task->uses[i];
         const od_access *access = find_access(task, use->item->base, i);
         use->mode = access->mode;
-        meet_datum(known, use->item, access->datum);
+        od_known_meet_datum(known, use->item, access->datum);
     }
 }
 
@@ -431,7 +313,7 @@ static od_known_task *make_ready_task(od_known *known, const od_task *task)
             discard(known, made);
             return NULL;
         }
-        meet_datum(known, made->uses[made->nuses - 1].item, task->access[i].datum);
+        od_known_meet_datum(known, made->uses[made->nuses - 1].item, task->access[i].datum);
     }
     return made;
 }

@@ -29,8 +29,8 @@ typedef struct od_way {
 
 typedef struct od_topology {
     unsigned ndevices;
-    bool by_latency;  /* of a link that transfers share, each has a part that is inverse to the latency of its way, as in
-                       * SimGrid's model CM02; else they have equal parts */
+    bool by_latency;  /* parts of a link that transfers share are inverse to the latencies of their ways, as in
+                       * SimGrid's model CM02; else they are equal */
     bool turns;       /* one transfer at a time, first come, first served */
     double *slowness; /* by device: times that a task takes there what is predicted for it; 1 unless it is set */
     double *capacity; /* by link: bytes/s */

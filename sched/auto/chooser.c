@@ -20,6 +20,7 @@ struct chooser {
     od_settings given;    /* as the user wants them */
     od_candidate current; /* as they are */
     od_candidate plain;   /* the last ones that followed no schedule */
+    od_candidate usual;   /* the first ones */
     od_candidate next;    /* to be adopted as soon as that is possible */
     bool pending;
     bool under_way;
@@ -30,6 +31,7 @@ struct chooser {
     uint64_t done;     /* tasks that were done then */
     uint64_t begun_ns; /* when that was */
     double halfway;    /* seconds from then on, predicted, until half of them are; 0: it has been looked at */
+    double slowness;   /* seconds that were taken for each predicted one, as last seen; at least 1 */
     uint64_t retry_ns; /* not before */
     uint64_t created_ns, created_processor_ns;
     double copy_ns, play_ns; /* of processor time, of a task, as last measured */
@@ -45,6 +47,7 @@ struct chooser {
         bool looked;             /* whether it is one that comes again */
         bool changed;            /* other settings have been adopted, after its beginning */
         bool tried;              /* better settings have been looked for */
+        unsigned position;       /* in the list of candidates, where there was no more time */
         od_candidate settings;   /* that count since most of it was left */
     } batch;
 };
@@ -74,10 +77,20 @@ static double allowance(const struct chooser *c, uint64_t now_ns)
     return part * busy * (passed + ahead) - (double)c->choices.processor_ns;
 }
 
-/* What the least choice takes: what is now, and one more. */
-static double need(const struct chooser *c, uint64_t tasks)
+/* What a choice takes that plays so many settings. */
+static double cost_of(const struct chooser *c, uint64_t tasks, unsigned plays)
 {
-    return (double)tasks * (c->copy_ns + 2 * c->play_ns);
+    return (double)tasks * (c->copy_ns + plays * c->play_ns);
+}
+
+/* Of how many tasks, the first ones, settings are played: where there is no time to play some settings with all of
+ * them, these stand for all. */
+static uint64_t window(const struct chooser *c, uint64_t tasks, double allowed)
+{
+    enum { SOME = 8, LEAST = 512 };
+    if (cost_of(c, tasks, SOME) <= allowed || tasks <= LEAST)
+        return tasks;
+    return (uint64_t)fmax(allowed / cost_of(c, 1, SOME), LEAST);
 }
 
 /* Of less, most is not what grows with the tasks. */
@@ -167,12 +180,13 @@ static void keep_schedule(struct chooser *c, od_trial *trial)
     c->batch.iteration->draft = s;
 }
 
-/* What a change must bring: much, once devices follow another plan. */
+/* What a change must bring: much, once devices follow another plan. Of time that the oracle does not see, because
+ * tasks come slowly, it saves nothing. */
 static bool is_worth_it(const struct chooser *c, const od_trial *trial)
 {
-    double factor = c->done ? 0.98 : 0.9999;
+    double part = c->done ? 0.02 : 0.0001;
     const od_prediction *present = trial->present, *best = trial->best;
-    return best != present && (!present || best->seconds < factor * present->seconds);
+    return best != present && (!present || present->seconds - best->seconds > part * c->slowness * present->seconds);
 }
 
 static od_outlook outlook(const od_prediction *p)
@@ -221,7 +235,7 @@ static void propose(struct chooser *c, const od_trial *trial)
     od_iteration *it = c->batch.iteration;
     const od_prediction *next = next_to_try(it, trial), *present = trial->present;
     double passed = (double)(c->begun_ns - c->batch.begun_ns) * 1e-9;
-    bool to_the_end = it->seconds > 0 && trial->submitted >= it->tasks;
+    bool to_the_end = it->seconds > 0 && trial->submitted >= it->tasks && !trial->is_part;
     if (next && ((present && next->seconds < clearly * present->seconds) ||
                  (to_the_end && passed + next->seconds < clearly * it->seconds)))
         od_iteration_propose(it, &next->candidate);
@@ -241,14 +255,14 @@ static void learn(struct chooser *c, od_trial *trial)
 static void take(struct chooser *c, od_trial *trial)
 {
     bool adopted = is_worth_it(c, trial) && !c->batch.iteration;
-    c->halfway = trial->best->halfway;
+    c->halfway = trial->is_part ? 0 : trial->best->halfway;
     note(c, trial, adopted);
     if (c->batch.iteration)
         learn(c, trial);
     if (!adopted)
         return;
     c->next = trial->best->candidate;
-    if (trial->work.ntasks >= od_engine_pattern(c->e)->tasks / 2)
+    if (trial->known >= od_engine_pattern(c->e)->tasks / 2)
         c->batch.settings = c->next;
     adopt(c);
 }
@@ -261,9 +275,10 @@ static void end_choice(od_background *job, bool carried_out)
     account(c, choice->trial);
     if (carried_out && choice->trial->best && choice->batch == od_engine_pattern(c->e)->batch)
         take(c, choice->trial);
-    if (!carried_out) {
+    if (!carried_out || choice->trial->over) { /* another time, from where it had to end */
         c->again = true;
         c->batch.tried = false;
+        c->batch.position = choice->trial->position;
     }
     od_trial_destroy(choice->trial);
     free(choice);
@@ -276,11 +291,11 @@ static void run_choice(od_background *job)
     od_trial_run(choice->trial, choice->most_ns, &job->hurry);
 }
 
-static struct choice *make_choice(struct chooser *c, uint64_t tasks, double allowed)
+static struct choice *make_choice(struct chooser *c, uint64_t known, uint64_t tasks, double allowed)
 {
     struct choice *choice = od_calloc(1, sizeof *choice);
     uint64_t begun_ns = od_engine_processor_ns(c->e, true);
-    od_trial *trial = choice ? od_trial_create(c->e, &c->given, &c->current) : NULL;
+    od_trial *trial = choice ? od_trial_create(c->e, tasks, &c->given, &c->current) : NULL;
     if (!trial) {
         free(choice);
         return NULL;
@@ -290,11 +305,13 @@ static struct choice *make_choice(struct chooser *c, uint64_t tasks, double allo
         c->copy_ns = (double)cost_ns / (double)tasks;
     c->choices.processor_ns += cost_ns;
     allowed = fmax(allowed - (double)cost_ns, 0);
+    trial->known = known;
+    trial->position = c->batch.iteration ? c->batch.iteration->position : c->batch.position;
+    trial->is_part = tasks < known;
     if (c->batch.iteration) {
         trial->only_schedule = c->batch.iteration->searched;
-        trial->position = c->batch.iteration->position;
         trial->submitted = od_engine_pattern(c->e)->tasks;
-        trial->improves = trial->submitted >= c->batch.iteration->tasks;
+        trial->improves = trial->submitted >= c->batch.iteration->tasks && !trial->is_part;
         trial->draft = c->batch.iteration->draft;
         trial->schedules = c->nschedules;
     }
@@ -311,16 +328,21 @@ static struct choice *make_choice(struct chooser *c, uint64_t tasks, double allo
 /* Half of what was known has taken clearly longer or shorter than predicted. */
 static bool was_wrong(struct chooser *c, uint64_t done, uint64_t now_ns)
 {
-    static const double clearly = 0.15;
+    static const double clearly = 0.15, nonsense = 3;
     if (c->halfway <= 0 || done - c->done < c->known / 2)
         return false;
     double seconds = (double)(now_ns - c->begun_ns) * 1e-9, ratio = seconds / c->halfway;
     od_log(OD_LOG_INFO, "auto", "half of %llu tasks took %.6f s, predicted were %.6f s%s", (unsigned long long)c->known,
            seconds, c->halfway, fabs(ratio - 1) > clearly ? "; the rest is played again" : "");
     c->halfway = 0;
+    c->slowness = fmax(ratio, 1);
     od_choice *choice = od_choices_last(&c->choices);
     choice->half_taken = seconds;
     od_engine_chosen(c->e, choice);
+    if (ratio > nonsense && !c->batch.iteration && !od_candidate_is_same(&c->current, &c->usual)) {
+        c->next = c->batch.settings = c->usual;
+        adopt(c);
+    }
     return fabs(ratio - 1) > clearly;
 }
 
@@ -348,7 +370,7 @@ static bool is_due(struct chooser *c, const od_engine_stats *stats, uint64_t now
     uint64_t known = stats->waiting + stats->unfinished;
     if (od_engine_lost(c->e) != c->lost)
         forget_iterations(c);
-    if (!c->batch.looked)
+    if (!c->batch.looked || od_engine_is_vague(c->e))
         return false;
     if (c->batch.iteration)
         return known >= FEWEST_TASKS && known <= MOST_TASKS && is_due_again(c, known);
@@ -364,11 +386,12 @@ static void begin_choice(struct chooser *c, const od_engine_stats *stats, uint64
     static const uint64_t later = 1000000; /* ns */
     uint64_t known = stats->waiting + stats->unfinished;
     double allowed = allowance(c, now_ns);
-    if (allowed < need(c, known)) {
+    uint64_t tasks = window(c, known, allowed);
+    if (allowed < cost_of(c, tasks, 2)) { /* what is now, and one more */
         c->retry_ns = now_ns + later;
         return;
     }
-    struct choice *choice = make_choice(c, known, allowed);
+    struct choice *choice = make_choice(c, known, tasks, allowed);
     c->stops = !choice;
     if (c->stops)
         return;
@@ -505,7 +528,8 @@ static void *create(void *engine)
     od_policy_choose(c->current.policy, &c->current.settings.policy, error, sizeof error);
     c->current.settings.policy.ahead = c->given.policy.ahead;
     od_candidate_name(&c->current);
-    c->plain = c->current;
+    c->plain = c->usual = c->current;
+    c->slowness = 1;
     return c;
 }
 

@@ -22,10 +22,10 @@ static bool is_over(void *trial)
 
 /* --- making and unmaking ------------------------------------------------------------------- */
 
-od_trial *od_trial_create(od_engine *engine, const od_settings *given, const od_candidate *now)
+od_trial *od_trial_create(od_engine *engine, uint64_t most, const od_settings *given, const od_candidate *now)
 {
     od_trial *t = od_calloc(1, sizeof *t);
-    if (!t || od_engine_copy_make(engine, &t->copy)) {
+    if (!t || od_engine_copy_make(engine, most, &t->copy)) {
         free(t);
         return NULL;
     }

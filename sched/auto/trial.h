@@ -48,15 +48,18 @@ typedef struct od_trial {
     const od_schedule *draft; /* to begin with; NULL: as the best settings carry it out */
     unsigned schedules;       /* so many there have been */
     od_schedule *improved;    /* better than the draft; the caller may take it; NULL: none was found */
-    uint64_t submitted; /* tasks of the batch, when the trial was made; the caller's */
+    /* The caller's, of when the trial was made. */
+    uint64_t submitted; /* tasks of the batch */
+    uint64_t known;     /* tasks, */
+    bool is_part;       /* of which not all are played */
     unsigned nplays;
     unsigned ntried;
     od_prediction tried[OD_TRIAL_MOST];
 } od_trial;
 
-/* Of what the engine knows, with its present settings; what the user has given stays. NULL: out of memory, or no device
- * is left. */
-od_trial *od_trial_create(od_engine *engine, const od_settings *given, const od_candidate *now);
+/* Of what the engine knows, at most so many tasks, with its present settings; what the user has given stays. NULL: out
+ * of memory, or no device is left. */
+od_trial *od_trial_create(od_engine *engine, uint64_t most, const od_settings *given, const od_candidate *now);
 void od_trial_destroy(od_trial *trial);
 /* Touches nothing but the trial. At most so many nanoseconds of the thread's processor time, and no more once `hurry`
  * is true. */

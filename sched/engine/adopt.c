@@ -189,6 +189,13 @@ double od_engine_known_seconds(const od_engine *e)
     return left ? seconds / left : 0;
 }
 
+bool od_engine_is_vague(const od_engine *e)
+{
+    enum { FEW = 8 };
+    uint64_t known = e->stats.waiting + e->stats.unfinished;
+    return e->known->nvague > known / FEW;
+}
+
 bool od_engine_is_awaited(const od_engine *e)
 {
     return e->awaited;

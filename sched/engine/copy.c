@@ -51,7 +51,7 @@ static int by_order(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static bool find_tasks(struct copier *c)
+static bool find_tasks(struct copier *c, uint64_t most)
 {
     const od_known *known = c->e->known;
     size_t count = known->open.count + known->taken.count;
@@ -67,6 +67,8 @@ static bool find_tasks(struct copier *c)
     for (unsigned k = 0; k < known->ndevices; k++)
         collect(c, &known->claimed[k]);
     qsort(c->task, c->ntasks, sizeof *c->task, by_order);
+    if (c->ntasks > most)
+        c->ntasks = (uint32_t)most;
     for (uint32_t t = 0; t < c->ntasks; t++) {
         c->number[c->task[t]->id] = t + 1;
         c->naccesses += c->task[t]->nuses;
@@ -329,14 +331,14 @@ static void fill(struct copier *c)
     fill_problem(c);
 }
 
-od_status od_engine_copy_make(od_engine *e, od_engine_copy *copy)
+od_status od_engine_copy_make(od_engine *e, uint64_t most, od_engine_copy *copy)
 {
     struct copier c = {.e = e, .copy = copy, .now_ns = od_engine_now(e), .starting = starting_seconds(e)};
     *copy = (od_engine_copy){0};
     od_known_predict(e->known);
     if ((unsigned)__builtin_popcountll(e->lost) == e->config.ndevices)
         return OD_EDEVICE;
-    bool ok = find_tasks(&c) && allocate(&c);
+    bool ok = find_tasks(&c, most) && allocate(&c);
     if (ok)
         fill(&c);
     else

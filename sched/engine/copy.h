@@ -14,10 +14,11 @@ typedef struct od_engine_copy {
     od_topology *topology; /* its own, or NULL */
 } od_engine_copy;
 
-/* Needs the known graph: a policy with a chooser, or one that wants it. Data and order of tasks that are not ready are
- * predictions; priorities are bottom levels. Nothing in it is the engine's but its topology, if it has one. OD_ENOMEM,
- * OD_EDEVICE (all are lost): there is none, nothing is to be freed. */
-od_status od_engine_copy_make(od_engine *engine, od_engine_copy *copy);
+/* Of the tasks that are known, those that were submitted first, at most `most`. Needs the known graph: a policy with a
+ * chooser, or one that wants it. Data and order of tasks that are not ready are predictions; priorities are bottom
+ * levels. Nothing in it is the engine's but its topology, if it has one. OD_ENOMEM, OD_EDEVICE (all are lost): there is
+ * none, nothing is to be freed. */
+od_status od_engine_copy_make(od_engine *engine, uint64_t most, od_engine_copy *copy);
 void od_engine_copy_free(od_engine_copy *copy);
 
 #endif

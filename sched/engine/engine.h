@@ -389,6 +389,8 @@ uint64_t od_engine_processor_ns(const od_engine *engine, bool own);
 unsigned od_engine_processors(const od_engine *engine);
 uint64_t od_engine_lost(const od_engine *engine);
 double od_engine_known_seconds(const od_engine *engine);
+/* Of more than one known task in eight it is not known what it uses: its depend items do not say it. */
+bool od_engine_is_vague(const od_engine *engine);
 bool od_engine_is_awaited(const od_engine *engine);
 const od_pattern *od_engine_pattern(const od_engine *engine);
 void od_engine_in_background(od_engine *engine, od_background *job, size_t tasks);

@@ -9,8 +9,8 @@ void od_known_follow_new(od_known *known, const od_known_task *task)
         known->pattern = (od_pattern){.batch = known->batches};
         met->nkinds = met->ndata = 0;
     }
-    for (uint32_t i = 0; i < task->nuses; i++)
-        od_pattern_use(&known->pattern, met, task->uses[i].item->base, task->uses[i].mode);
+    for (uint32_t i = 0; i < task->nnamed; i++)
+        od_pattern_use(&known->pattern, met, task->named[i].item->base, task->named[i].mode);
     od_pattern_add(&known->pattern, met, task->kind);
 }
 

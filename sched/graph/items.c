@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What tasks name, and the numbers of what is known; see items.h. */
-#include "sched/graph/items.h"
+/* What tasks name, and the numbers of what is known; see internal.h. */
+#include "sched/graph/internal.h"
 
 #include "util/container/array.h"
 #include "util/memory.h"
@@ -126,4 +126,51 @@ void od_known_forget(od_known *known, const od_datum *datum)
     od_known_item *item = od_known_find(known, datum->base);
     if (item && item->datum == datum)
         item->datum = NULL;
+}
+
+/* --- uses ---------------------------------------------------------------------- */
+
+static od_list *list_of(const od_known_use *use)
+{
+    const od_known_task *user = use->user;
+    return user->place == OD_NOWHERE ? &use->item->open : &use->item->claimed[user->place];
+}
+
+void od_known_list_use(od_known_use *use)
+{
+    od_list_push_back(list_of(use), &use->link);
+}
+
+void od_known_unlist_use(od_known_use *use)
+{
+    if (od_list_contains(&use->link))
+        od_list_remove(list_of(use), &use->link);
+}
+
+const od_access *od_known_find_access(const od_task *task, uintptr_t base, uint32_t i)
+{
+    if (i < task->naccess && task->access[i].datum->base == base)
+        return &task->access[i];
+    for (uint32_t j = 0; j < task->naccess; j++)
+        if (task->access[j].datum->base == base)
+            return &task->access[j];
+    return NULL;
+}
+
+void od_known_clear_prediction(od_known *known, od_known_task *task)
+{
+    for (uint32_t i = 0; i < task->nuses; i++) {
+        od_known_unlist_use(&task->uses[i]);
+        if (task->uses != task->named)
+            od_known_drop_item(known, task->uses[i].item);
+    }
+    if (task->uses != task->named)
+        free(task->uses);
+    task->uses = task->named;
+    task->nuses = task->nnamed;
+}
+
+bool od_known_is_open(const od_known_task *task)
+{
+    return task->place == OD_NOWHERE && !task->taken && !task->gone;
 }

@@ -6,9 +6,10 @@
  *   known task   submitted, perhaps ready; claimed for a device, or open; taken when it has left the plan; done
  *   known item   what tasks name by one base address: a datum, or, before there is one, what will become it
  *
- * Data of a task that is not ready are predicted: its depend items. Once it is ready they are those that it uses.
- * Dependences are those of OpenMP's depend clauses, from the predictions, in order of submission. A wrong prediction
- * misleads planning and nothing else: what is ready is reported by the engine.
+ * Data of a task that is not ready are predicted: its depend items, or what tasks of its kind with the same ones have
+ * used (sched/graph/habit.h). Once it is ready they are those that it uses. Dependences are those of OpenMP's depend
+ * clauses, from its depend items, in order of submission. A wrong prediction misleads planning and nothing else: what
+ * is ready is reported by the engine.
  *
  * Each item lists its open uses in order of submission, and per device its claimed uses in the order of claims: so next
  * uses are known (Belady's rule).
@@ -17,6 +18,7 @@
 #define OD_SCHED_GRAPH_KNOWN_H
 
 #include "sched/graph/durations.h"
+#include "sched/graph/habit.h"
 #include "sched/graph/levels.h"
 #include "sched/graph/pattern.h"
 #include "sched/task.h"
@@ -58,8 +60,12 @@ typedef struct od_known_task {
     od_node link;    /* in od_known.open or od_known.claimed */
     struct od_known_task **successors;
     uint32_t nsuccessors, capacity;
-    uint32_t nuses;
-    od_known_use uses[];
+    od_habit *habit; /* that it waits for, or NULL */
+    od_node alike;           /* in its list */
+    bool vague;              /* it does not use its depend items alone, and what else is not known */
+    uint32_t nuses, nnamed;
+    od_known_use *uses;   /* data */
+    od_known_use named[]; /* depend items, on which the order hangs; where these are what is predicted, the same */
 } od_known_task;
 
 /* Small numbers that are given out and come back. */
@@ -93,6 +99,8 @@ typedef struct od_known {
     od_pattern pattern; /* of what has been submitted since all was done */
     od_pattern_met met; /* likewise */
     od_durations durations;
+    od_habits habits;
+    uint32_t nvague; /* tasks */
     uint64_t sized; /* data that it is the mean of */
 } od_known;
 

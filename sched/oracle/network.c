@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static const double instant = 1e-9; /* seconds: what is left of a latency is nothing then */
-static const double nothing = 1e-14; /* bytes: of a transfer, as in SimGrid: what is left by rounding ends a moment later */
+static const double nothing = 1e-14; /* bytes, as in SimGrid: what rounding leaves of a transfer ends a moment later */
 
 od_status od_network_init(od_network *n, const od_topology *topology, uint32_t most)
 {

@@ -84,7 +84,7 @@ static void play(od_engine *engine)
     od_engine_copy copy;
     od_settings settings = random_settings();
     od_play_result result = {0};
-    if (od_engine_copy_make(engine, &copy)) {
+    if (od_engine_copy_make(engine, UINT64_MAX, &copy)) {
         assert_true(od_engine_lost(engine)); /* all are */
         return;
     }

@@ -75,6 +75,16 @@ static void at_most_a_hundredth_of_the_processor_time(void **state)
     }
 }
 
+static uint64_t most_tasks(const od_choices *choices)
+{
+    uint64_t most = 0;
+    for (unsigned i = 0; i < od_choices_kept(choices); i++)
+        most = choices->kept[i].tasks > most ? choices->kept[i].tasks : most;
+    return most;
+}
+
+enum { PART = 512 }; /* tasks that stand for more */
+
 /* What a choice among few tasks has taken says little of what one among many will. */
 static void costs_are_those_of_many_tasks(void **state)
 {
@@ -82,7 +92,6 @@ static void costs_are_those_of_many_tasks(void **state)
     model_graph graph = graph_of(32, 1e-3);
     model_machine m = machine;
     od_choices choices;
-    uint64_t most = 0;
     (void)state;
     m.ndevices = 1;
     m.bandwidth = 1000;
@@ -91,9 +100,27 @@ static void costs_are_those_of_many_tasks(void **state)
     m.choices = &choices;
     model_run(&graph, &m);
     assert_in_range(choices.kept[0].tasks, FIRST / 2, FIRST);
-    for (unsigned i = 0; i < od_choices_kept(&choices); i++)
-        most = choices.kept[i].tasks > most ? choices.kept[i].tasks : most;
-    assert_in_range(most, ALL - 2 * FIRST, ALL);
+    assert_in_range(most_tasks(&choices), PART, ALL);
+    model_free(&graph);
+}
+
+/* Where there is no time to play all tasks under several settings the first ones stand for them. */
+static void plays_a_part_of_many_tasks(void **state)
+{
+    enum { SIDE = 64 };
+    model_graph graph = graph_of(SIDE, 1e-3);
+    model_machine m = machine;
+    od_choices choices;
+    (void)state;
+    m.bandwidth = 1000;
+    m.tick = 100000;
+    m.choices = &choices;
+    model_run(&graph, &m);
+    assert_true(choices.count > 0 && choices.kept[0].tried > 1);
+    assert_in_range(most_tasks(&choices), PART, SIDE * SIDE / 4);
+    m.tick = 0;
+    model_run(&graph, &m);
+    assert_in_range(most_tasks(&choices), SIDE * SIDE - machine.ndevices, SIDE * SIDE); /* some may have begun */
     model_free(&graph);
 }
 
@@ -367,6 +394,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(at_most_a_hundredth_of_the_processor_time),
+        cmocka_unit_test(plays_a_part_of_many_tasks),
         cmocka_unit_test(idle_processors_count),
         cmocka_unit_test(costs_are_those_of_many_tasks),
         cmocka_unit_test(tries_what_it_can_afford),

@@ -418,7 +418,9 @@ static void emit_submit(struct story *s, unsigned t, uint64_t *random)
     for (uint32_t i = 0; i < n; i++)
         uses[i] =
             (od_level_use){.address = s->data[random_below(random, DATA)]->base, .write = random_below(random, 2)};
-    s->task[t] = od_known_submit(s->known, NULL, 1, uses, n);
+    static const char kinds[3]; /* of most tasks the depend items say nothing, sooner or later */
+    s->task[t] =
+        od_known_submit(s->known, random_below(random, 4) ? &kinds[random_below(random, 3)] : NULL, 1, uses, n);
     assert_non_null(s->task[t]);
 }
 

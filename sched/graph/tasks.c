@@ -2,7 +2,7 @@
 /* The tasks that a policy knows of, with their data and dependences; see known.h. */
 #include "sched/graph/known.h"
 
-#include "sched/graph/items.h"
+#include "sched/graph/internal.h"
 #include "util/container/array.h"
 #include "util/memory.h"
 
@@ -12,39 +12,26 @@ enum { FIRST_BITS = 8 };
 
 /* --- uses ---------------------------------------------------------------------- */
 
-static void list_use(od_known_use *use, od_list *list)
-{
-    od_list_push_back(list, &use->link);
-}
-
-static void unlist_use(od_known_use *use)
-{
-    const od_known_task *user = use->user;
-    od_list *list = user->place == OD_NOWHERE ? &use->item->open : &use->item->claimed[user->place];
-    if (od_list_contains(&use->link))
-        od_list_remove(list, &use->link);
-}
-
 static void clear_uses(od_known *known, od_known_task *task)
 {
-    for (uint32_t i = 0; i < task->nuses; i++) {
-        od_known_use *use = &task->uses[i];
-        unlist_use(use);
+    od_known_clear_prediction(known, task);
+    for (uint32_t i = 0; i < task->nnamed; i++) {
+        od_known_use *use = &task->named[i];
         if (od_list_contains(&use->reading))
             od_list_remove(&use->item->readers, &use->reading);
         if (use->item->writer == task)
             use->item->writer = NULL;
         od_known_drop_item(known, use->item);
     }
-    task->nuses = 0;
+    task->nuses = task->nnamed = 0;
 }
 
 /* The task's use of the item, or NULL. */
 static od_known_use *find_use(od_known_task *task, const od_known_item *item)
 {
-    for (uint32_t i = 0; item->last == task && i < task->nuses; i++)
-        if (task->uses[i].item == item)
-            return &task->uses[i];
+    for (uint32_t i = 0; item->last == task && i < task->nnamed; i++)
+        if (task->named[i].item == item)
+            return &task->named[i];
     return NULL;
 }
 
@@ -59,11 +46,12 @@ static bool add_use(od_known *known, od_known_task *task, uintptr_t base, od_mod
         use->mode |= mode;
         return true;
     }
-    use = &task->uses[task->nuses++];
+    use = &task->named[task->nnamed++];
+    task->nuses = task->nnamed;
     *use = (od_known_use){.item = item, .user = task, .mode = mode};
     item->nusers++;
     item->last = task;
-    list_use(use, task->place == OD_NOWHERE ? &item->open : &item->claimed[task->place]);
+    od_known_list_use(use);
     return true;
 }
 
@@ -93,6 +81,8 @@ od_known *od_known_create(unsigned ndevices, od_known_find_datum *find, void *ar
 
 static void free_task(od_known_task *task)
 {
+    if (task->uses != task->named)
+        free(task->uses);
     free(task->successors);
     free(task);
 }
@@ -100,12 +90,13 @@ static void free_task(od_known_task *task)
 /* With room for so many uses. */
 static od_known_task *new_task(od_known *known, uint32_t nuses)
 {
-    od_known_task *task = od_calloc(1, sizeof *task + nuses * sizeof task->uses[0]);
+    od_known_task *task = od_calloc(1, sizeof *task + nuses * sizeof task->named[0]);
     if (!task || !od_known_new_id(&known->task_ids, &task->id)) {
         free(task);
         return NULL;
     }
     task->place = OD_NOWHERE;
+    task->uses = task->named;
     return task;
 }
 
@@ -128,6 +119,7 @@ void od_known_unpin(od_known_task *task)
 
 static void discard(od_known *known, od_known_task *task)
 {
+    od_known_expect_no_more(known, task);
     clear_uses(known, task);
     od_known_free_id(&known->task_ids, task->id);
     known->batches += known->task_ids.nfree == known->task_ids.bound;
@@ -136,11 +128,6 @@ static void discard(od_known *known, od_known_task *task)
 }
 
 /* --- dependences ---------------------------------------------------------------------- */
-
-bool od_known_is_open(const od_known_task *task)
-{
-    return task->place == OD_NOWHERE && !task->taken && !task->gone;
-}
 
 /* Without memory for it the dependence is not known. */
 static void add_successor(od_known_task *before, od_known_task *after)
@@ -215,6 +202,7 @@ void od_known_destroy(od_known *known)
     free(known->claimed_seconds);
     free(known->task_ids.free);
     free(known->item_ids.free);
+    od_habits_free(&known->habits);
     free(known);
 }
 
@@ -262,32 +250,11 @@ od_known_task *od_known_submit(od_known *known, const void *kind, double seconds
             discard(known, task);
             return NULL;
         }
-    for (uint32_t i = 0; i < task->nuses; i++)
-        depend(&task->uses[i]);
+    for (uint32_t i = 0; i < task->nnamed; i++)
+        depend(&task->named[i]);
     open_task(known, task);
+    od_known_expect(known, task);
     return task;
-}
-
-/* `i`: where it is looked for first. */
-static const od_access *find_access(const od_task *task, uintptr_t base, uint32_t i)
-{
-    if (i < task->naccess && task->access[i].datum->base == base)
-        return &task->access[i];
-    for (uint32_t j = 0; j < task->naccess; j++)
-        if (task->access[j].datum->base == base)
-            return &task->access[j];
-    return NULL;
-}
-
-/* True where it uses what was predicted, whatever the order. */
-static bool was_predicted(const od_known_task *known_task, const od_task *task)
-{
-    if (known_task->nuses != task->naccess)
-        return false;
-    for (uint32_t i = 0; i < known_task->nuses; i++)
-        if (!find_access(task, known_task->uses[i].item->base, i))
-            return false;
-    return true;
 }
 
 /* The order of the predictions stays: it is the same for all tasks of a kind. */
@@ -295,7 +262,7 @@ static void confirm(od_known *known, od_known_task *known_task, const od_task *t
 {
     for (uint32_t i = 0; i < known_task->nuses; i++) {
         od_known_use *use = &known_task->uses[i];
-        const od_access *access = find_access(task, use->item->base, i);
+        const od_access *access = od_known_find_access(task, use->item->base, i);
         use->mode = access->mode;
         od_known_meet_datum(known, use->item, access->datum);
     }
@@ -313,7 +280,7 @@ static od_known_task *make_ready_task(od_known *known, const od_task *task)
             discard(known, made);
             return NULL;
         }
-        od_known_meet_datum(known, made->uses[made->nuses - 1].item, task->access[i].datum);
+        od_known_meet_datum(known, made->named[made->nnamed - 1].item, task->access[i].datum);
     }
     return made;
 }
@@ -344,7 +311,7 @@ od_known_task *od_known_ready(od_known *known, od_known_task *submitted, od_task
         if (!known_task)
             return NULL;
         open_task(known, known_task);
-    } else if (!submitted->taken && was_predicted(submitted, task)) {
+    } else if (od_known_compare(known, submitted, task)) {
         confirm(known, submitted, task);
     } else {
         known_task = replace(known, submitted, task);
@@ -359,12 +326,12 @@ od_known_task *od_known_ready(od_known *known, od_known_task *submitted, od_task
 void od_known_claim(od_known *known, od_known_task *task, unsigned k)
 {
     for (uint32_t i = 0; i < task->nuses; i++)
-        unlist_use(&task->uses[i]);
+        od_known_unlist_use(&task->uses[i]);
     leave(known, task);
     task->place = (int)k;
     task->number = known->claims++;
     for (uint32_t i = 0; i < task->nuses; i++)
-        list_use(&task->uses[i], &task->uses[i].item->claimed[k]);
+        od_known_list_use(&task->uses[i]);
     od_list_push_back(&known->claimed[k], &task->link);
     known->claimed_seconds[k] += task->seconds;
 }
@@ -379,11 +346,11 @@ static int by_order(const void *a, const void *b)
 static void reopen(od_known *known, od_known_task *task)
 {
     for (uint32_t i = 0; i < task->nuses; i++)
-        unlist_use(&task->uses[i]);
+        od_known_unlist_use(&task->uses[i]);
     leave(known, task);
     task->place = OD_NOWHERE;
     for (uint32_t i = 0; i < task->nuses; i++)
-        list_use(&task->uses[i], &task->uses[i].item->open);
+        od_known_list_use(&task->uses[i]);
     od_list_push_back(&known->open, &task->link);
     known->open_seconds += task->seconds;
     known->open_ready += task->task != NULL;
@@ -412,7 +379,7 @@ od_status od_known_reopen(od_known *known)
 void od_known_take(od_known *known, od_known_task *task)
 {
     for (uint32_t i = 0; i < task->nuses; i++)
-        unlist_use(&task->uses[i]);
+        od_known_unlist_use(&task->uses[i]);
     leave(known, task);
     task->taken = true;
     od_list_push_back(&known->taken, &task->link);

@@ -43,6 +43,7 @@ static void run_tracked(int32_t gtid, void *task)
 {
     od_kmp_task *t = task;
     od_family outer = od_self.family;
+    __typeof__(od_self.split) outer_split = od_self.split; /* of the task that waits meanwhile */
     const od_entry *code = od_entry_numbered(t->part_id);
     od_detach_task_begins();
     od_parent *self = od_parent_begin(gtid);
@@ -52,6 +53,7 @@ static void run_tracked(int32_t gtid, void *task)
     ((od_task_entry)(uintptr_t)code->code)(gtid, task);
     od_task_end_family(gtid);
     od_self.family = outer;
+    od_self.split = outer_split;
     od_parent_end(self);
 }
 

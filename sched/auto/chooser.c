@@ -20,7 +20,6 @@ struct chooser {
     od_settings given;    /* as the user wants them */
     od_candidate current; /* as they are */
     od_candidate plain;   /* the last ones that followed no schedule */
-    od_candidate usual;   /* the first ones */
     od_candidate next;    /* to be adopted as soon as that is possible */
     bool pending;
     bool under_way;
@@ -31,7 +30,6 @@ struct chooser {
     uint64_t done;     /* tasks that were done then */
     uint64_t begun_ns; /* when that was */
     double halfway;    /* seconds from then on, predicted, until half of them are; 0: it has been looked at */
-    double slowness;   /* seconds that were taken for each predicted one, as last seen; at least 1 */
     uint64_t retry_ns; /* not before */
     uint64_t created_ns, created_processor_ns;
     double copy_ns, play_ns; /* of processor time, of a task, as last measured */
@@ -180,13 +178,12 @@ static void keep_schedule(struct chooser *c, od_trial *trial)
     c->batch.iteration->draft = s;
 }
 
-/* What a change must bring: much, once devices follow another plan. Of time that the oracle does not see, because
- * tasks come slowly, it saves nothing. */
+/* What a change must bring: much, once devices follow another plan. */
 static bool is_worth_it(const struct chooser *c, const od_trial *trial)
 {
-    double part = c->done ? 0.02 : 0.0001;
+    double factor = c->done ? 0.98 : 0.9999;
     const od_prediction *present = trial->present, *best = trial->best;
-    return best != present && (!present || present->seconds - best->seconds > part * c->slowness * present->seconds);
+    return best != present && (!present || best->seconds < factor * present->seconds);
 }
 
 static od_outlook outlook(const od_prediction *p)
@@ -328,21 +325,16 @@ static struct choice *make_choice(struct chooser *c, uint64_t known, uint64_t ta
 /* Half of what was known has taken clearly longer or shorter than predicted. */
 static bool was_wrong(struct chooser *c, uint64_t done, uint64_t now_ns)
 {
-    static const double clearly = 0.15, nonsense = 3;
+    static const double clearly = 0.15;
     if (c->halfway <= 0 || done - c->done < c->known / 2)
         return false;
     double seconds = (double)(now_ns - c->begun_ns) * 1e-9, ratio = seconds / c->halfway;
     od_log(OD_LOG_INFO, "auto", "half of %llu tasks took %.6f s, predicted were %.6f s%s", (unsigned long long)c->known,
            seconds, c->halfway, fabs(ratio - 1) > clearly ? "; the rest is played again" : "");
     c->halfway = 0;
-    c->slowness = fmax(ratio, 1);
     od_choice *choice = od_choices_last(&c->choices);
     choice->half_taken = seconds;
     od_engine_chosen(c->e, choice);
-    if (ratio > nonsense && !c->batch.iteration && !od_candidate_is_same(&c->current, &c->usual)) {
-        c->next = c->batch.settings = c->usual;
-        adopt(c);
-    }
     return fabs(ratio - 1) > clearly;
 }
 
@@ -528,8 +520,7 @@ static void *create(void *engine)
     od_policy_choose(c->current.policy, &c->current.settings.policy, error, sizeof error);
     c->current.settings.policy.ahead = c->given.policy.ahead;
     od_candidate_name(&c->current);
-    c->plain = c->usual = c->current;
-    c->slowness = 1;
+    c->plain = c->current;
     return c;
 }
 

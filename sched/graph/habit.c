@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { FIRST_BITS = 6, MOST = 1 << 20, RUNS = OD_HABIT_PERIOD + 1 };
+enum { FIRST_BITS = 6, MOST = 1 << 16, RUNS = OD_HABIT_PERIOD + 1 };
 
 /* --- kinds ------------------------------------------------------------------------------- */
 
@@ -45,15 +45,38 @@ static void grow(od_habits *all)
     if (!wider)
         return;
     for (size_t i = 0; i < old; i++)
-        for (od_habit *f = all->bucket[i], *next; f; f = next) {
-            od_habit **at = &wider[slot(bits, f->key)];
-            next = f->next;
-            f->next = *at;
-            *at = f;
+        for (od_habit *h = all->bucket[i], *next; h; h = next) {
+            od_habit **at = &wider[slot(bits, h->key)];
+            next = h->next;
+            h->next = *at;
+            *at = h;
         }
     free(all->bucket);
     all->bucket = wider;
     all->bits = bits;
+}
+
+static void free_habit(od_habit *h)
+{
+    for (uint32_t r = 0; r < RUNS; r++)
+        free(h->ran[r].use);
+    free(h);
+}
+
+/* There are too many: those go that have not come again, and that nobody waits for. */
+static void forget(od_habits *all)
+{
+    for (size_t i = 0; i < (size_t)1 << all->bits; i++)
+        for (od_habit **at = &all->bucket[i]; *at;) {
+            od_habit *h = *at;
+            if (h->waiting.count || h->seen > 1) {
+                at = &h->next;
+                continue;
+            }
+            *at = h->next;
+            free_habit(h);
+            all->count--;
+        }
 }
 
 od_habit *od_habits_get(od_habits *all, uint64_t key)
@@ -62,28 +85,30 @@ od_habit *od_habits_get(od_habits *all, uint64_t key)
     if (!all->bits)
         return NULL;
     od_habit **at = &all->bucket[slot(all->bits, key)];
-    for (od_habit *f = *at; f; f = f->next)
-        if (f->key == key)
-            return f;
-    od_habit *f = all->count < MOST ? od_calloc(1, sizeof *f) : NULL;
-    if (!f)
+    for (od_habit *h = *at; h; h = h->next)
+        if (h->key == key)
+            return h;
+    if (all->count == MOST && all->refused++ % MOST == 0)
+        forget(all);
+    od_habit *h = all->count < MOST ? od_calloc(1, sizeof *h) : NULL;
+    if (!h)
         return NULL;
-    f->key = key;
-    od_list_init(&f->waiting);
-    f->next = *at;
-    *at = f;
+    all->refused = 0;
+    at = &all->bucket[slot(all->bits, key)]; /* it may have changed */
+    h->key = key;
+    od_list_init(&h->waiting);
+    h->next = *at;
+    *at = h;
     all->count++;
-    return f;
+    return h;
 }
 
 void od_habits_free(od_habits *all)
 {
     for (size_t i = 0; all->bits && i < (size_t)1 << all->bits; i++)
-        for (od_habit *f = all->bucket[i], *next; f; f = next) {
-            next = f->next;
-            for (uint32_t r = 0; r < RUNS; r++)
-                free(f->ran[r].use);
-            free(f);
+        for (od_habit *h = all->bucket[i], *next; h; h = next) {
+            next = h->next;
+            free_habit(h);
         }
     free(all->bucket);
     free(all->kind);
@@ -101,18 +126,18 @@ static bool is_same(const od_habit_data *a, const od_habit_data *b)
 }
 
 /* After how many tasks the last one has come again; else as if all that is known were one round. */
-static uint32_t find_period(const od_habit *f)
+static uint32_t find_period(const od_habit *h)
 {
-    uint32_t most = f->seen < OD_HABIT_PERIOD ? f->seen : OD_HABIT_PERIOD, last = f->seen - 1;
+    uint32_t most = h->seen < OD_HABIT_PERIOD ? h->seen : OD_HABIT_PERIOD, last = h->seen - 1;
     for (uint32_t period = 1; period <= most && period <= last; period++)
-        if (is_same(&f->ran[last % RUNS], &f->ran[(last - period) % RUNS]))
+        if (is_same(&h->ran[last % RUNS], &h->ran[(last - period) % RUNS]))
             return period;
     return most;
 }
 
-void od_habit_learn(od_habit *f, const od_task *task)
+void od_habit_learn(od_habit *h, const od_task *task)
 {
-    od_habit_data *data = &f->ran[f->seen % RUNS];
+    od_habit_data *data = &h->ran[h->seen % RUNS];
     od_habit_use *use = data->use;
     if (!use || data->nuses != task->naccess)
         use = od_malloc((task->naccess + (size_t)1) * sizeof *use);
@@ -123,11 +148,11 @@ void od_habit_learn(od_habit *f, const od_task *task)
     *data = (od_habit_data){use, task->naccess};
     for (uint32_t i = 0; i < task->naccess; i++)
         use[i] = (od_habit_use){task->access[i].datum->base, task->access[i].mode};
-    f->seen++;
-    f->period = find_period(f);
+    h->seen++;
+    h->period = find_period(h);
 }
 
-const od_habit_data *od_habit_expect(const od_habit *f, uint32_t ahead)
+const od_habit_data *od_habit_expect(const od_habit *h, uint32_t ahead)
 {
-    return f->period ? &f->ran[(f->seen - f->period + ahead % f->period) % RUNS] : NULL;
+    return h->period ? &h->ran[(h->seen - h->period + ahead % h->period) % RUNS] : NULL;
 }

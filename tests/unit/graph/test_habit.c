@@ -177,6 +177,31 @@ static void test_irregular(void **unused)
     od_known_destroy(w.known);
 }
 
+/* Tokens that never come again: those that do are known at the end. */
+static void test_many(void **unused)
+{
+    enum { MANY = 200000, OFTEN = 1000, MOST = 1 << 16 };
+    (void)unused;
+    od_datum datum = {.base = 16, .size = 8};
+    od_known *known = od_known_create(1, NULL, NULL);
+    od_access access = {.datum = &datum, .mode = OD_READ};
+    assert_non_null(known);
+    for (uint32_t i = 0; i < MANY; i++) {
+        od_level_use use = {.address = i % OFTEN ? 4096 + i : 64, .write = true};
+        od_task ready = {.kind = kind, .duration = 1, .naccess = 1, .access = &access};
+        od_known_task *task = od_known_submit(known, kind, 1, &use, 1);
+        assert_non_null(task);
+        if (i % OFTEN == 0 && i > OFTEN)
+            assert_int_equal(task->uses[0].item->base, datum.base);
+        task = od_known_ready(known, task, &ready);
+        assert_non_null(task);
+        od_known_take(known, task);
+        od_known_done(known, task);
+        assert_in_range(known->habits.count, 0, MOST);
+    }
+    od_known_destroy(known);
+}
+
 /* Tasks that wait when all ends. */
 static void test_destroy(void **unused)
 {
@@ -197,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rounds),    cmocka_unit_test(test_steps_ahead), cmocka_unit_test(test_named_data),
         cmocka_unit_test(test_irregular), cmocka_unit_test(test_destroy),
+        cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

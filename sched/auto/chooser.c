@@ -272,8 +272,9 @@ static void end_choice(od_background *job, bool carried_out)
     account(c, choice->trial);
     if (carried_out && choice->trial->best && choice->batch == od_engine_pattern(c->e)->batch)
         take(c, choice->trial);
-    if (!carried_out || choice->trial->over) { /* another time, from where it had to end */
-        c->again = true;
+    bool ended = carried_out && !choice->trial->over;
+    c->again |= !ended;
+    if (!ended && choice->batch == c->batch.number) { /* another time, from where it had to end */
         c->batch.tried = false;
         c->batch.position = choice->trial->position;
     }

@@ -259,7 +259,7 @@ static void take(struct chooser *c, od_trial *trial)
     if (!adopted)
         return;
     c->next = trial->best->candidate;
-    if (trial->known >= od_engine_pattern(c->e)->tasks / 2)
+    if (c->known >= od_engine_pattern(c->e)->tasks / 2)
         c->batch.settings = c->next;
     adopt(c);
 }
@@ -289,7 +289,7 @@ static void run_choice(od_background *job)
     od_trial_run(choice->trial, choice->most_ns, &job->hurry);
 }
 
-static struct choice *make_choice(struct chooser *c, uint64_t known, uint64_t tasks, double allowed)
+static struct choice *make_choice(struct chooser *c, uint64_t tasks, bool is_part, double allowed)
 {
     struct choice *choice = od_calloc(1, sizeof *choice);
     uint64_t begun_ns = od_engine_processor_ns(c->e, true);
@@ -303,13 +303,12 @@ static struct choice *make_choice(struct chooser *c, uint64_t known, uint64_t ta
         c->copy_ns = (double)cost_ns / (double)tasks;
     c->choices.processor_ns += cost_ns;
     allowed = fmax(allowed - (double)cost_ns, 0);
-    trial->known = known;
     trial->position = c->batch.iteration ? c->batch.iteration->position : c->batch.position;
-    trial->is_part = tasks < known;
+    trial->is_part = is_part;
     if (c->batch.iteration) {
         trial->only_schedule = c->batch.iteration->searched;
         trial->submitted = od_engine_pattern(c->e)->tasks;
-        trial->improves = trial->submitted >= c->batch.iteration->tasks && !trial->is_part;
+        trial->improves = trial->submitted >= c->batch.iteration->tasks && !is_part;
         trial->draft = c->batch.iteration->draft;
         trial->schedules = c->nschedules;
     }
@@ -384,7 +383,7 @@ static void begin_choice(struct chooser *c, const od_engine_stats *stats, uint64
         c->retry_ns = now_ns + later;
         return;
     }
-    struct choice *choice = make_choice(c, known, tasks, allowed);
+    struct choice *choice = make_choice(c, tasks, tasks < known, allowed);
     c->stops = !choice;
     if (c->stops)
         return;

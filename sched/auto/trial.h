@@ -50,8 +50,7 @@ typedef struct od_trial {
     od_schedule *improved;    /* better than the draft; the caller may take it; NULL: none was found */
     /* The caller's, of when the trial was made. */
     uint64_t submitted; /* tasks of the batch */
-    uint64_t known;     /* tasks, */
-    bool is_part;       /* of which not all are played */
+    bool is_part;       /* more are known than are played */
     unsigned nplays;
     unsigned ntried;
     od_prediction tried[OD_TRIAL_MOST];

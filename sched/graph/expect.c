@@ -123,6 +123,7 @@ static void predict_waiting(od_known *known, const od_habit *habit)
     }
 }
 
+/* Where the data are. */
 static bool are_modes_right(const od_known_task *known_task, const od_task *task)
 {
     bool right = true;

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { FIRST_BITS = 6, MOST = 1 << 16, RUNS = OD_HABIT_PERIOD + 1 };
+enum { BITS = 13, BUCKETS = 1 << BITS, MOST = 1 << 16, RUNS = OD_HABIT_PERIOD + 1 };
 
 /* --- kinds ------------------------------------------------------------------------------- */
 
@@ -21,7 +21,10 @@ bool od_habits_has(const od_habits *all, const void *kind)
 
 od_status od_habits_add(od_habits *all, const void *kind)
 {
-    if (!od_array_reserve(&all->kind, &all->kinds_room, (uint64_t)all->nkinds + 1, sizeof(const void *)))
+    if (!all->bucket)
+        all->bucket = od_calloc(BUCKETS, sizeof(od_habit *));
+    if (!all->bucket ||
+        !od_array_reserve(&all->kind, &all->kinds_room, (uint64_t)all->nkinds + 1, sizeof(const void *)))
         return OD_ENOMEM;
     all->kind[all->nkinds++] = kind;
     return OD_OK;
@@ -29,31 +32,9 @@ od_status od_habits_add(od_habits *all, const void *kind)
 
 /* --- the table ----------------------------------------------------------------------------- */
 
-static size_t slot(unsigned bits, uint64_t key)
+static od_habit **bucket_of(od_habits *all, uint64_t key)
 {
-    return (size_t)(key >> (64 - bits));
-}
-
-/* Without memory the buckets only get longer. */
-static void grow(od_habits *all)
-{
-    size_t old = all->bits ? (size_t)1 << all->bits : 0;
-    unsigned bits = all->bits ? all->bits + 1 : FIRST_BITS;
-    if (all->count < old)
-        return;
-    od_habit **wider = od_calloc((size_t)1 << bits, sizeof(od_habit *));
-    if (!wider)
-        return;
-    for (size_t i = 0; i < old; i++)
-        for (od_habit *h = all->bucket[i], *next; h; h = next) {
-            od_habit **at = &wider[slot(bits, h->key)];
-            next = h->next;
-            h->next = *at;
-            *at = h;
-        }
-    free(all->bucket);
-    all->bucket = wider;
-    all->bits = bits;
+    return &all->bucket[key >> (64 - BITS)];
 }
 
 static void free_habit(od_habit *h)
@@ -66,7 +47,7 @@ static void free_habit(od_habit *h)
 /* There are too many: those go that have not come again, and that nobody waits for. */
 static void forget(od_habits *all)
 {
-    for (size_t i = 0; i < (size_t)1 << all->bits; i++)
+    for (size_t i = 0; i < BUCKETS; i++)
         for (od_habit **at = &all->bucket[i]; *at;) {
             od_habit *h = *at;
             if (h->waiting.count || h->seen > 1) {
@@ -81,11 +62,8 @@ static void forget(od_habits *all)
 
 od_habit *od_habits_get(od_habits *all, uint64_t key)
 {
-    grow(all);
-    if (!all->bits)
-        return NULL;
-    od_habit **at = &all->bucket[slot(all->bits, key)];
-    for (od_habit *h = *at; h; h = h->next)
+    od_habit **bucket = bucket_of(all, key);
+    for (od_habit *h = *bucket; h; h = h->next)
         if (h->key == key)
             return h;
     if (all->count == MOST && all->refused++ % MOST == 0)
@@ -94,18 +72,17 @@ od_habit *od_habits_get(od_habits *all, uint64_t key)
     if (!h)
         return NULL;
     all->refused = 0;
-    at = &all->bucket[slot(all->bits, key)]; /* it may have changed */
     h->key = key;
     od_list_init(&h->waiting);
-    h->next = *at;
-    *at = h;
+    h->next = *bucket;
+    *bucket = h;
     all->count++;
     return h;
 }
 
 void od_habits_free(od_habits *all)
 {
-    for (size_t i = 0; all->bits && i < (size_t)1 << all->bits; i++)
+    for (size_t i = 0; all->bucket && i < BUCKETS; i++)
         for (od_habit *h = all->bucket[i], *next; h; h = next) {
             next = h->next;
             free_habit(h);

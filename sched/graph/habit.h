@@ -37,8 +37,7 @@ typedef struct od_habit {
 typedef struct od_habits {
     const void **kind; /* whose depend items do not say what they use */
     uint32_t nkinds, kinds_room;
-    od_habit **bucket; /* 2^bits, by key */
-    unsigned bits;
+    od_habit **bucket; /* by key; NULL: there is no kind yet */
     uint32_t count;
     uint64_t refused; /* for which there was no room, since the last one for which there was */
 } od_habits;
@@ -48,8 +47,8 @@ void od_habits_free(od_habits *all);
 bool od_habits_has(const od_habits *all, const void *kind);
 /* OD_ENOMEM: it is not among them. */
 od_status od_habits_add(od_habits *all, const void *kind);
-/* Of the kind with these depend items, by their hash. Where there are too many those go that have not come again. NULL:
- * out of memory, or there is no room. */
+/* Of one of the kinds with these depend items, by the hash of all that; a kind has been added before. Where there are
+ * too many those go that have not come again. NULL: out of memory, or there is no room. */
 od_habit *od_habits_get(od_habits *all, uint64_t key);
 
 /* A task has become ready. Out of memory: nothing has been learnt from it. */

@@ -60,9 +60,9 @@ typedef struct od_known_task {
     od_node link;    /* in od_known.open or od_known.claimed */
     struct od_known_task **successors;
     uint32_t nsuccessors, capacity;
-    od_habit *habit; /* that it waits for, or NULL */
-    od_node alike;           /* in its list */
-    bool vague;              /* it does not use its depend items alone, and what else is not known */
+    od_habit *habit; /* it is one of those that wait there; NULL: it is none */
+    od_node alike;   /* among them */
+    bool vague;      /* it does not use its depend items alone, and what else is not known */
     uint32_t nuses, nnamed;
     od_known_use *uses;   /* data */
     od_known_use named[]; /* depend items, on which the order hangs; where these are what is predicted, the same */
@@ -100,7 +100,7 @@ typedef struct od_known {
     od_pattern_met met; /* likewise */
     od_durations durations;
     od_habits habits;
-    uint32_t nvague; /* tasks */
+    uint32_t nvague; /* tasks that are vague */
     uint64_t sized; /* data that it is the mean of */
 } od_known;
 

@@ -3,8 +3,9 @@
  * Transfers in virtual time, over the links of a topology.
  *
  * A transfer waits for the latency of its way; then its bytes flow, at a rate that all flows which share a link with it
- * decide: the tightest link is divided among its flows in equal parts, what these leave of the others is divided among
- * the rest, and so on (max-min fairness; Bertsekas and Gallager, Data Networks, 6.5.2).
+ * decide: the tightest link is divided among its flows, what these leave of the others is divided among the rest, and
+ * so on (max-min fairness; Bertsekas and Gallager, Data Networks, 6.5.2). Parts are equal, or as od_topology.by_latency
+ * says. Numbers are rounded as by SimGrid: a last bit decides which of two transfers ends first.
  */
 #ifndef OD_SCHED_ORACLE_NETWORK_H
 #define OD_SCHED_ORACLE_NETWORK_H

@@ -55,6 +55,7 @@ typedef struct od_thread {
     const od_depend *depends; /* its depend items */
     int32_t ndepends;
     const void *detachable;  /* the task allocated last, if we have made it detachable */
+    const void *claimed;     /* likewise a target task that a scheduler runs, not submitted yet */
     od_allocation allocated; /* the task allocated last */
     const char *task_name;   /* od_tracing_name() of the next scheduled task that it creates, or NULL */
     struct {                 /* omp_ext/split/split.c */

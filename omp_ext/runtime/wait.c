@@ -79,11 +79,17 @@ void od_runtime_wait(const bool *flag)
 
 /* --- while libomp's waits are waited for --------------------------------------- */
 
-/* Not where the thread is in the middle of something on a device; in the child of a fork nothing is under way. */
-static bool may_ask(void)
+/* In the child of a fork nothing is under way. */
+static bool is_there_to_ask(void)
 {
     bool is_on = atomic_load_explicit(&od_process_self.activity, memory_order_acquire) == OD_ON;
-    return is_on && od_workers_have_jobs_going(od_runtime.workers) && od_self.mode == OD_PLAIN && !od_self.entered;
+    return is_on && od_workers_have_jobs_going(od_runtime.workers);
+}
+
+/* Not where the thread is in the middle of something on a device. */
+static bool may_ask(void)
+{
+    return is_there_to_ask() && od_self.mode == OD_PLAIN && !od_self.entered;
 }
 
 /* What has completed is left with the teams. */
@@ -104,7 +110,8 @@ static void end_wait(void)
     od_workers_end_wait(od_runtime.workers);
 }
 
-const od_team_duty od_runtime_duty = {.begin = od_workers_begin_wait, .ask = ask, .end = end_wait};
+const od_team_duty od_runtime_duty = {
+    .is_there = is_there_to_ask, .begin = od_workers_begin_wait, .ask = ask, .end = end_wait};
 
 /* Seconds are the process's own: what has not had its turn yet is waited for. */
 bool od_runtime_wait_patiently(bool (*condition)(const void *arg), const void *arg)

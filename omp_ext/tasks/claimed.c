@@ -20,12 +20,15 @@ static void *claim(const void *asked)
  * team looks at what that has released, at the next point where libomp runs tasks. */
 static int ready(void *task, void *own)
 {
-    if (od_detached_completing)
-        return 0;
     od_record *record = own;
+    if (od_detached_completing) {
+        record->was_queued = od_detached_leaves = true;
+        return 0;
+    }
     od_task_table_take(task);
     od_task_begins(record);
-    od_detach_task_begins();
+    if (record->was_queued)
+        od_detach_task_begins();
     od_target_task_begin(REAL(__kmpc_global_thread_num)(NULL), record);
     return 1;
 }

@@ -11,7 +11,6 @@
 
 #include "omp_ext/process/memory.h"
 #include "omp_ext/tasks/job.h"
-
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
@@ -298,17 +297,16 @@ _Thread_local od_record *od_task_claims;
 static void *create_claimed(od_record *record, od_ident *ident, int32_t gtid, size_t size, size_t shareds,
                             int64_t device)
 {
-    if (!od_offered_table.complete || (record->flags & OD_TASK_DETACHABLE) || od_thread_in_final() ||
-        od_runtime_ending() || !od_team_claims())
+    if ((record->flags & OD_TASK_DETACHABLE) || od_thread_in_final() || od_runtime_ending() || !od_team_claims())
         return NULL;
+    od_team *team = record->detached.team = od_member_begun()->team;
     od_libomp_count(&od_libomp_counted.claimed);
-    record->detached.team = od_member_begun()->team;
-    if (!atomic_load_explicit(&record->detached.team->has_tasks, memory_order_relaxed))
-        atomic_store(&record->detached.team->has_tasks, true);
+    if (!atomic_load_explicit(&team->has_tasks, memory_order_relaxed))
+        atomic_store(&team->has_tasks, true);
     od_task_claims = record;
     void *task = REAL(__kmpc_omp_target_task_alloc)(ident, gtid, record->flags, size, shareds, record->entry, device);
     od_task_claims = NULL;
-    record->detached.event = task;
+    od_self.claimed = record->detached.event = task;
     return task;
 }
 
@@ -322,6 +320,7 @@ static void *create(od_record *record, od_ident *ident, int32_t gtid, size_t siz
     if (task)
         return task;
     od_libomp_count(&od_libomp_counted.detached);
+    od_detach_expect_task();
     task = REAL(__kmpc_omp_task_alloc)(ident, gtid, od_task_destroyed(ordinary), size, shareds, target_trampoline);
     record->in_place = at_once || od_self.serial_loops > 0 || od_thread_in_final() || !od_task_is_awaited() ||
                        od_runtime_ending();
@@ -404,6 +403,7 @@ void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t
     od_allocation made = {NULL, size, shareds, flags, false};
     int32_t given = flags_given(&made, code, detach);
     int32_t destroyed = od_task_destroyed(given);
+    od_detach_expect_task();
     void *task = made.task = REAL(__kmpc_omp_task_alloc)(ident, gtid, destroyed, size, shareds, entry);
     if (destroyed != given)
         od_task_set_destructor(task, od_do_nothing);
@@ -479,10 +479,12 @@ static int32_t give_to_libomp(od_ident *ident, int32_t gtid, od_record *record, 
     return result;
 }
 
-/* It may create tasks: none of our target tasks. */
-static bool runs_program(const od_kmp_task *task)
+/* As what the calling thread submits it. A claimed task's memory is another one's when it has ended. */
+static od_creation creation_of(const od_kmp_task *task)
 {
-    return task->entry != target_trampoline;
+    bool claimed = task == od_self.claimed;
+    od_self.claimed = NULL;
+    return claimed ? OD_CREATES_CLAIMED : task->entry == target_trampoline ? OD_CREATES_OURS : OD_CREATES_PROGRAMS;
 }
 
 typedef struct submission {
@@ -560,10 +562,10 @@ int32_t __kmpc_omp_task_with_deps(od_ident *ident, int32_t gtid, void *task, int
     submission s = {task, depends, noalias, ndepends, n_noalias, __builtin_return_address(0)};
     if (!od_runtime_offloads() || od_self.kernels)
         return submit_as_written(ident, gtid, &s);
-    bool is_host = runs_program(task);
+    od_creation creation = creation_of(task);
     int32_t result = submit_task(ident, gtid, &s);
     od_self.allocated.task = NULL;
-    od_detach_note_task(is_host);
+    od_detach_note_task(creation);
     return result;
 }
 
@@ -590,9 +592,9 @@ int32_t __kmpc_omp_task(od_ident *ident, int32_t gtid, void *task)
     od_self.allocated.task = NULL;
     note_none(task);
     watch_discarded(task);
-    bool is_host = runs_program(task);
+    od_creation creation = creation_of(task);
     int32_t result = REAL(__kmpc_omp_task)(ident, gtid, task);
     if (!od_self.kernels)
-        od_detach_note_task(is_host);
+        od_detach_note_task(creation);
     return result;
 }

@@ -33,6 +33,7 @@ typedef struct od_record {
     bool at_end;               /* a host task made after exit() has been called */
     bool shares_nothing;       /* a target task whose code uses nothing of the program: a data construct */
     bool detachable;           /* it may be asked for an event when it runs */
+    bool was_queued;           /* a claimed task: libomp has left it to a thread of the team that looks for one */
     bool announced;            /* the guard knows it as a data construct (constructs.h) */
     od_banker_step construct;  /* as which */
     od_node pending;           /* in the list of those that have not run */

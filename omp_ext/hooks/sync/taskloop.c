@@ -52,7 +52,7 @@ static loop begin_loop(od_ident *ident, int32_t gtid, loop l, duplicator duplica
         l = uncounted(ident, gtid, l, duplicate);
         od_self.serial_loops++;
     }
-    od_detach_note_task(true);
+    od_detach_note_task(OD_CREATES_PROGRAMS);
     return l;
 }
 

@@ -229,11 +229,6 @@ static bool have_arrived(const od_goal *goal)
            atomic_load_explicit(&goal->team->cancelled, memory_order_relaxed) || !od_runtime_offloads();
 }
 
-static bool is_set(const od_goal *goal)
-{
-    return atomic_load_explicit(goal->flag, memory_order_acquire);
-}
-
 /* Children of the task that runs here, or of one that libomp takes for it, may wait for an event of the program's. */
 static bool expects_events(const od_member *member)
 {
@@ -276,11 +271,16 @@ void od_detach_await_ours(od_ident *ident)
         od_team_wait(parent->member, ident, &goal);
 }
 
+void od_detach_finish_around(od_ident *ident)
+{
+    if (!od_self.kernels && is_in_implicit_task())
+        od_around_finish(ident, od_member_self);
+}
+
 void od_detach_await_children(od_ident *ident)
 {
     await_children(ident);
-    if (!od_self.kernels && is_in_implicit_task())
-        od_around_finish(ident, od_member_self);
+    od_detach_finish_around(ident);
 }
 
 bool od_detach_is_beside_events(void)
@@ -317,85 +317,21 @@ void od_detach_end_group(void)
     free(group);
 }
 
-/* --- waiting for what depend items name ----------------------------------------- */
-
-typedef struct marker {
-    od_kmp_task task;
-    od_member *member; /* that waits for it */
-    atomic_bool *reached;
-} marker;
-
-static int32_t reach(int32_t gtid, void *task)
-{
-    const marker *m = task;
-    od_team *team = m->member->team;
-    (void)gtid;
-    od_tasks_begun++;
-    od_lock_take(&team->lock); /* with it, the waiting thread may go on */
-    atomic_store_explicit(m->reached, true, memory_order_release);
-    od_member_wake(m->member);
-    od_lock_give(&team->lock);
-    return 0;
-}
-
-/* A task that does nothing but to end, of so many bytes. Its destructor is told: libomp may discard it. */
-static void *ending_task(od_ident *ident, int32_t gtid, size_t size, od_task_entry destructor)
-{
-    int32_t flags = od_serial_flags(OD_TASK_TIED | OD_TASK_DESTRUCTORS);
-    od_kmp_task *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, size, 0, od_do_nothing);
-    task->destructor = (void *)(uintptr_t)destructor;
-    return task;
-}
-
-/* A task with these items runs when they are released: what a taskwait with them means. libomp's would not pass on
- * completions. */
-void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends, int32_t n_noalias, od_depend *noalias)
-{
-    atomic_bool reached = false;
-    od_parent *parent = od_parent_now();
-    od_goal goal = {.reached = is_set, .creator = parent, .flag = &reached};
-    if (!od_self.kernels && is_in_implicit_task())
-        od_around_finish(ident, od_member_self);
-    if (od_self.kernels || !parent || !has_children(parent))
-        return;
-    od_member *member = parent->member;
-    int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
-    marker *m = ending_task(ident, gtid, sizeof *m, reach);
-    m->member = member;
-    m->reached = &reached;
-    REAL(__kmpc_omp_task_with_deps)(ident, gtid, m, ndepends, depends, n_noalias, noalias);
-    od_team_note_task(member->team);
-    od_team_wait(member, ident, &goal);
-    od_team_quiesce(member->team);
-}
-
-typedef struct order {
-    od_kmp_task task;
-    od_detached counted;
-} order;
-
-static int32_t end_order(int32_t gtid, void *task)
-{
-    (void)gtid;
-    od_detached_leave(((const order *)task)->counted);
-    return 0;
-}
-
-/* A task with these items, and nothing else: what a taskwait with them and nowait means. libomp's waits. */
-void od_detach_order_items(od_ident *ident, int32_t ndepends, od_depend *depends, int32_t n_noalias, od_depend *noalias)
-{
-    int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
-    order *task = ending_task(ident, gtid, sizeof *task, end_order);
-    task->counted = od_detached_join(false);
-    REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, ndepends, depends, n_noalias, noalias);
-    od_detach_note_task(false);
-}
-
 /* --- tasks that threads may run -------------------------------------------------- */
 
-static void note_task(od_team *team, bool has_code)
+void od_detach_expect_task(void)
 {
-    if (has_code && !atomic_load_explicit(&team->unsettled, memory_order_relaxed))
+    od_member *member = od_member_now();
+    if (member && !atomic_load_explicit(&member->team->has_others, memory_order_relaxed))
+        atomic_store(&member->team->has_others, true);
+}
+
+/* Where a claimed task has something for another thread, it says so by itself. */
+static void tell_others(od_team *team, od_creation creation)
+{
+    if (creation == OD_CREATES_CLAIMED && !od_team_has_duty())
+        return;
+    if (creation == OD_CREATES_PROGRAMS && !atomic_load_explicit(&team->unsettled, memory_order_relaxed))
         atomic_store(&team->unsettled, true);
     od_team_note_task(team);
 }
@@ -409,13 +345,10 @@ static bool may_pass_on_here(void)
 
 /* A thread that creates tasks and does not wait completes those before: their successors are not to wait for that.
  * Where it is alone, nobody else finds what ends of claimed tasks have released. */
-void od_detach_note_task(bool has_code)
+static void complete_those_before(od_member *member)
 {
-    od_member *member = od_member_now();
-    if (member && member->nthreads > 1)
-        note_task(member->team, has_code);
-    bool releases = member && member->nthreads == 1 && atomic_load(&member->team->releases);
-    if (!member || !(releases || atomic_load(&member->team->nposted)))
+    bool releases = member->nthreads == 1 && atomic_load(&member->team->releases);
+    if (!releases && !atomic_load(&member->team->nposted))
         return;
     bool was = od_thread_at_scheduling_point(true);
     while (may_pass_on_here() && od_team_pass_on_one(member, &member->implicit))
@@ -423,6 +356,16 @@ void od_detach_note_task(bool has_code)
     if (releases && may_pass_on_here() && atomic_exchange(&member->team->releases, false))
         od_look_for_all(may_pass_on_here);
     od_thread_at_scheduling_point(was);
+}
+
+void od_detach_note_task(od_creation creation)
+{
+    od_member *member = od_member_now();
+    if (!member)
+        return;
+    if (member->nthreads > 1)
+        tell_others(member->team, creation);
+    complete_those_before(member);
 }
 
 void od_detach_pass_on(void)

@@ -78,6 +78,8 @@ od_parent *od_parent_now(void);
 void od_detach_await_children(od_ident *ident);
 /* libomp's waits here would be for children of a task around the calling thread's region that wait for the program. */
 bool od_detach_is_beside_events(void);
+/* Children of the task around the calling thread's region, as far as they may end now. */
+void od_detach_finish_around(od_ident *ident);
 void od_detach_await_group(od_ident *ident);
 void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends, int32_t n_noalias,
                            od_depend *noalias);
@@ -89,9 +91,13 @@ void od_detach_await_ours(od_ident *ident);
 /* Around a taskgroup. */
 void od_detach_begin_group(void);
 void od_detach_end_group(void);
-/* The calling thread has given libomp a task that others may run; `has_code`: the program's, which may create more.
- * Completions of the running task's children are passed on, and what they release may run here: a scheduling point. */
-void od_detach_note_task(bool has_code);
+/* The calling thread is about to create a task that nobody claims, which a completion may leave in a queue. */
+void od_detach_expect_task(void);
+/* The calling thread has given libomp a task: one that a scheduler runs, one of the library's that others may run, or
+ * one with code of the program's, which may create more. Completions of the running task's children are passed on, and
+ * what they release may run here: a scheduling point. */
+typedef enum od_creation { OD_CREATES_CLAIMED, OD_CREATES_OURS, OD_CREATES_PROGRAMS } od_creation;
+void od_detach_note_task(od_creation creation);
 /* A task begins to run on it. */
 void od_detach_task_begins(void);
 /* Until the end of the block the calling thread waits in libomp, for children of its task or for all that have been

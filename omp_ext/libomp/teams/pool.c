@@ -35,6 +35,8 @@ od_team *od_team_take(void)
     atomic_store_explicit(&team->unsettled, false, memory_order_relaxed);
     atomic_store_explicit(&team->cancelled, false, memory_order_relaxed);
     atomic_store_explicit(&team->has_tasks, false, memory_order_relaxed);
+    atomic_store_explicit(&team->has_others, false, memory_order_relaxed);
+    atomic_store_explicit(&team->releases, false, memory_order_relaxed);
     atomic_store_explicit(&team->detaches, false, memory_order_relaxed);
     team->gathers = false;
     team->is_settling = team->is_left_early = false;

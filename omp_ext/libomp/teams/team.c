@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Thread_local bool od_detached_completing, od_detached_reporting;
+_Thread_local bool od_detached_completing, od_detached_leaves, od_detached_reporting;
 od_libomp_counts od_libomp_counted;
 
 struct od_sleeper {
@@ -24,6 +24,18 @@ struct od_sleeper {
     bool at_barrier; /* may do everything */
     od_sleeper *next, **at;
 };
+
+static const od_team_duty *duty;
+
+void od_team_set_duty(const od_team_duty *of_threads)
+{
+    duty = of_threads;
+}
+
+bool od_team_has_duty(void)
+{
+    return duty->is_there();
+}
 
 /* --- waking ------------------------------------------------------------------- */
 
@@ -143,15 +155,27 @@ void od_detached_leave(od_detached task)
     leave(od_children_count(&parent->children, task.is_programs), parent->member, parent); /* then the member may end */
 }
 
+static atomic_bool claims_ended;
+
+/* Threads of the team are told where it may have something for them: the task's successors are in its queues, or it is
+ * the last one for which they wait. Its team may have ended, then it is another one, which does no harm. */
+static void complete_claimed(od_detached task)
+{
+    od_detached_completing = true;
+    od_detached_leaves = false;
+    od_offered_table.complete(task.event);
+    od_detached_completing = false;
+    od_libomp_count(&od_libomp_counted.complete);
+    if (!od_detached_leaves && !atomic_load(&task.team->has_others) && !atomic_load(&claims_ended))
+        return;
+    atomic_store(&task.team->releases, true);
+    od_team_note_task(task.team);
+}
+
 void od_detached_report(od_detached task)
 {
     if (task.team) {
-        od_detached_completing = true;
-        od_offered_table.complete(task.event);
-        od_detached_completing = false;
-        od_libomp_count(&od_libomp_counted.complete);
-        atomic_store(&task.team->releases, true);
-        od_team_note_task(task.team); /* it may have ended, then it is another one, which does no harm */
+        complete_claimed(task);
         return;
     }
     bool was = od_detached_reporting;
@@ -488,13 +512,6 @@ static bool pass_on_between(od_member *member, const od_goal *goal)
     return any;
 }
 
-static const od_team_duty *duty;
-
-void od_team_set_duty(const od_team_duty *of_threads)
-{
-    duty = of_threads;
-}
-
 static void wait_for(od_member *member, od_ident *ident, const od_goal *goal)
 {
     uint64_t since_ns = 0;
@@ -548,8 +565,6 @@ void od_team_await(od_ident *ident, od_member *member, const od_children *childr
 }
 
 /* --- claimed tasks -------------------------------------------------------------- */
-
-static atomic_bool claims_ended;
 
 bool od_team_claims(void)
 {

@@ -68,6 +68,7 @@ typedef struct od_team {
     atomic_bool unsettled;     /* tasks that may leave children behind were created since, or have done so */
     atomic_bool cancelled;     /* the region */
     atomic_bool has_tasks;     /* libomp's queues of the team may hold some */
+    atomic_bool has_others;    /* tasks have been created in it that nobody claims: completions may queue them */
     atomic_bool releases;      /* a claimed task of it has completed since a thread that is alone has looked */
     atomic_bool detaches;      /* a thread of it has created a task that we are to complete */
     bool gathers;              /* its threads wait for each other before a barrier; the same for all of them */
@@ -123,12 +124,15 @@ typedef struct od_goal {
 
 /* What threads do for the devices while they wait. Set once, before the first wait. */
 typedef struct od_team_duty {
+    bool (*is_there)(void);
     void (*begin)(void);
     /* Returns the nanoseconds after which it is to be called again; 1: at once; 0: there is nothing to do. */
     long (*ask)(void);
     void (*end)(void);
 } od_team_duty;
 void od_team_set_duty(const od_team_duty *duty);
+/* There is something to do for a thread that waits. */
+bool od_team_has_duty(void);
 
 /* Waits until the goal is reached. The calling thread is the member. */
 void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal);
@@ -178,6 +182,8 @@ bool od_team_pass_on_with_orphans(od_member *member, const od_parent *creator);
 bool od_team_pass_on_one(od_member *member, const od_parent *creator);
 /* A thread of the team has given libomp a task. */
 void od_team_note_task(od_team *team);
+/* Likewise a claimed one: no other thread has anything to do for it, unless there is a duty. */
+void od_team_note_claimed(od_team *team);
 /* All threads of the team have arrived, `arrivals` times. `settles`: at a barrier of the program's. */
 void od_team_release(od_team *team, uint64_t arrivals, bool settles);
 /* The calling thread goes on. True: like all of them, through a barrier of libomp's, to arrive again. */
@@ -204,8 +210,9 @@ bool od_team_claims(void);
 void od_team_end_claims(void);
 void od_team_await_claimed(od_ident *ident, const od_parent *running);
 
-/* The calling thread completes a claimed task. */
+/* The calling thread completes a claimed task; and has left a claimed successor to a thread of the team. */
 extern _Thread_local bool od_detached_completing __attribute__((visibility("hidden"), tls_model("initial-exec")));
+extern _Thread_local bool od_detached_leaves __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 /* The calling thread reports a completion: in a team of one, libomp runs what it releases on top of that. */
 extern _Thread_local bool od_detached_reporting __attribute__((visibility("hidden"), tls_model("initial-exec")));

@@ -344,7 +344,7 @@ void **__kmpc_omp_get_target_async_handle_ptr(int32_t gtid)
 /* Of what a kernel has computed: others have the processors meanwhile, too. */
 static int carry_out_slowly(const od_kernel_call *call, int device, rewritten *r, void **handle)
 {
-    uint64_t start_ns = od_clock_thread_ns(), times = od_runtime_backend()->kernels_slower;
+    uint64_t times = od_runtime_backend()->kernels_slower, start_ns = times > 1 ? od_clock_thread_ns() : 0;
     int failed = od_launch_carry_out(call, device, &r->args, r->addresses, handle);
     if (!failed && times > 1)
         od_clock_sleep_until(od_clock_ns() + (times - 1) * (od_clock_thread_ns() - start_ns));

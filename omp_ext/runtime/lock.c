@@ -5,7 +5,9 @@
  */
 #include "omp_ext/runtime/internal.h"
 
+#include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/teams/detach.h"
+#include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/runtime/own_copies.h"
@@ -57,6 +59,9 @@ static _Thread_local struct {
     bool open, running;
     bool allowed; /* jobs are */
     od_job *first, **last;
+    bool shares_task; /* a kernel that runs: with what the thread is at, of which its own claimed task is a child */
+    int level;        /* of the region in which it does */
+    od_own_task own;  /* instead */
 } inline_jobs __attribute__((tls_model("initial-exec")));
 
 /* Where copies share a link they keep the thread. */
@@ -115,10 +120,20 @@ enum {
 
 static atomic_bool kernels_schedule;
 
+/* Its tasks become children of one of its own, and it waits for no others. */
+static void leave_task(void)
+{
+    if (!inline_jobs.shares_task || REAL(omp_get_level)() != inline_jobs.level)
+        return;
+    inline_jobs.shares_task = false;
+    inline_jobs.own = od_serial_begin_task();
+}
+
 void od_runtime_kernel_schedules(void)
 {
     if (!atomic_load_explicit(&kernels_schedule, memory_order_relaxed))
         atomic_store_explicit(&kernels_schedule, true, memory_order_relaxed);
+    leave_task();
 }
 
 static bool is_short(const od_job *job)
@@ -160,7 +175,12 @@ static void run_inline(od_job *job)
     od_task *outer = od_self.awaited;
     od_self.awaited = &job->task;
     od_self.stands_in = od_runtime.backend.in_process;
+    inline_jobs.shares_task = job->detached.team;
+    inline_jobs.level = job->detached.team ? REAL(omp_get_level)() : 0;
     od_status status = run_job(job, job->task.place);
+    inline_jobs.shares_task = false;
+    od_serial_end_task(inline_jobs.own);
+    inline_jobs.own = (od_own_task){0};
     od_self.stands_in = false;
     od_self.awaited = outer;
     while (status == OD_EBUSY && is_short(job) && od_clock_ns() - job->start_ns < PATIENCE_NS)

@@ -90,6 +90,8 @@ void __kmpc_taskgroup(od_ident *ident, int32_t gtid)
         return;
     }
     od_thread_leave_capture();
+    if (od_self.kernels)
+        od_runtime_kernel_schedules();
     if (has_groups())
         od_detach_begin_group();
     OD_PROGRAM_CALL;
@@ -354,8 +356,19 @@ static void fork_threads(region *r)
         fork_as_written(r, REAL(__kmpc_fork_call));
 }
 
+/* Compiled code always says where it is. Without that it is libomp's own region, whose hidden helper threads run tasks in
+ * the barrier at its end. */
+static bool is_of_libomp(const region *r)
+{
+    return !r->ident;
+}
+
 static void begin_region(region *r)
 {
+    if (is_of_libomp(r)) {
+        fork_as_written(r, REAL(__kmpc_fork_call));
+        return;
+    }
     od_thread_leave_capture();
     od_reservation_give_up(); /* the region's threads may use the same data */
     od_detach_before_region(r->ident);

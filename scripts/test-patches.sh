@@ -83,9 +83,9 @@ alone()
 format()
 {
     local formatter commit
-    formatter=$(command -v clang-format-$version || command -v clang-format) &&
+    formatter=$(command -v clang-format-19) &&
         command -v git-clang-format >/dev/null ||
-        { echo "test-patches: no clang-format here: format not looked at"; return; }
+        { echo "test-patches: no clang-format-19 here: format not looked at"; return; }
     for commit in $(git -C "$source" rev-list --reverse pristine..HEAD); do
         (cd "$source" && git-clang-format --binary "$formatter" --style=LLVM --diff "$commit~1" "$commit") |
             grep -q '^diff' && fail "format of $(git -C "$source" log -1 --format=%s "$commit")"

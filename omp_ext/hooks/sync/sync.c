@@ -356,8 +356,8 @@ static void fork_threads(region *r)
         fork_as_written(r, REAL(__kmpc_fork_call));
 }
 
-/* Compiled code always says where it is. Without that it is libomp's own region, whose hidden helper threads run tasks in
- * the barrier at its end. */
+/* Compiled code always says where it is. Without that it is libomp's own region, whose hidden helper threads run tasks
+ * in the barrier at its end. */
 static bool is_of_libomp(const region *r)
 {
     return !r->ident;

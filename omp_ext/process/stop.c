@@ -109,11 +109,12 @@ static void say_who_ran_tasks(void)
 {
     const od_libomp_counts *n = &od_libomp_counted;
     od_log(OD_LOG_INFO, "libomp",
-           "%llu target tasks handed over by libomp, %llu made detachable; %llu waits before libomp's, %llu "
-           "completions left with a team; of host tasks with depend %llu recorded, %llu left to libomp; %llu tasks of "
-           "lone threads left uncounted; of launches and data constructs %llu asked about, %llu intercepted",
-           atomic_load(&n->claimed), atomic_load(&n->detached), atomic_load(&n->waits), atomic_load(&n->posted),
-           atomic_load(&n->recorded), atomic_load(&n->unrecorded), atomic_load(&n->uncounted),
+           "%llu target tasks handed over by libomp, %llu made detachable; %llu waits for tasks before libomp's, %llu "
+           "for threads, %llu completions left with a team; of host tasks with depend %llu recorded, %llu left to "
+           "libomp; %llu tasks of lone threads left uncounted; of launches and data constructs %llu asked about, %llu "
+           "intercepted",
+           atomic_load(&n->claimed), atomic_load(&n->detached), atomic_load(&n->waits), atomic_load(&n->gathers),
+           atomic_load(&n->posted), atomic_load(&n->recorded), atomic_load(&n->unrecorded), atomic_load(&n->uncounted),
            atomic_load(&n->asked), atomic_load(&n->intercepted));
 }
 

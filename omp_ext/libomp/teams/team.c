@@ -540,7 +540,7 @@ static void wait_for(od_member *member, od_ident *ident, const od_goal *goal)
 
 void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal)
 {
-    od_libomp_count(&od_libomp_counted.waits);
+    od_libomp_count(goal->team ? &od_libomp_counted.gathers : &od_libomp_counted.waits);
     member->at_barriers += !goal->creator;
     begin_waiting(member, goal);
     duty->begin();

@@ -149,7 +149,8 @@ typedef struct od_libomp_counts {
     atomic_ullong claimed;  /* target tasks that libomp has handed over, */
     atomic_ullong complete; /* and those of them that are complete */
     atomic_ullong detached; /* others, made detachable, with a trampoline */
-    atomic_ullong waits;    /* of ours before one of libomp's */
+    atomic_ullong waits;    /* of ours before one of libomp's, for tasks */
+    atomic_ullong gathers;  /* before a barrier, for the other threads: processors are for devices meanwhile */
     atomic_ullong posted;   /* completions left with a team */
     atomic_ullong recorded;   /* host tasks with dependences to which something of the library's may apply, */
     atomic_ullong unrecorded; /* and others, once it has been started */

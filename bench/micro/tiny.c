@@ -5,6 +5,7 @@
  * task i updating array i modulo 64; with --depend none each has an array of
  * its own. The update, a step of a linear congruential generator, neither
  * commutes nor forgets: a task that ran twice, not at all or out of order shows.
+ * With --empty they have no data and do nothing, and nothing shows but the time.
  */
 #include "bench/common/check.h"
 #include "bench/common/clock.h"
@@ -29,7 +30,7 @@ static const char *const dependence_names[] = {[CHAIN] = "chain", [NONE] = "none
 
 typedef struct tiny_config {
     dependences depend;
-    bool json;
+    bool empty, json;
     size_t tasks;
 } tiny_config;
 
@@ -39,6 +40,7 @@ static tiny_config parse(int argc, char **argv)
     const bench_option options[] = {
         {"depend", "chain|none", "64 chains of dependent tasks (default), or independent tasks", bench_take_choice,
          &config.depend, .names = dependence_names},
+        {"empty", .help = "tasks without data that do nothing", .take = bench_take_yes, .value = &config.empty},
         {"json", .help = "print one line of JSON", .take = bench_take_yes, .value = &config.json},
         {.name = NULL},
     };
@@ -86,6 +88,17 @@ static void run_independent(uint64_t *arrays, size_t tasks)
     }
 }
 
+static void run_empty(size_t tasks)
+{
+#pragma omp parallel
+#pragma omp single
+    for (size_t i = 0; i < tasks; i++) {
+#pragma omp target nowait
+        {
+        }
+    }
+}
+
 static void fill(uint64_t *arrays, size_t count)
 {
     for (size_t i = 0; i < count * LENGTH; i++) {
@@ -117,14 +130,16 @@ int main(int argc, char **argv)
     uint64_t *arrays = bench_alloc(count * LENGTH, sizeof *arrays);
     fill(arrays, count);
     const double start = bench_now();
-    if (config.depend == CHAIN) {
+    if (config.empty) {
+        run_empty(config.tasks);
+    } else if (config.depend == CHAIN) {
         run_chained(arrays, config.tasks);
     } else {
         run_independent(arrays, config.tasks);
     }
     const double seconds = bench_now() - start, us_per_task = seconds * 1e6 / (double)config.tasks;
-    const bool ok = is_right(arrays, count, config.tasks);
-    const char *depend = dependence_names[config.depend];
+    const bool ok = is_right(arrays, count, config.empty ? 0 : config.tasks);
+    const char *depend = config.empty ? "empty" : dependence_names[config.depend];
     const uint64_t checksum = bench_checksum(arrays, count * LENGTH * sizeof *arrays);
     if (config.json) {
         printf("{\"program\": \"%s\", \"depend\": \"%s\", \"tasks\": %zu, \"seconds\": %.9g, \"us_per_task\": %.6g, "

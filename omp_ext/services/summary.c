@@ -40,7 +40,6 @@ static void report(const od_run *run)
                    .policy = options->sched.sched.text,
                    .evict = options->sched.evict,
                    .seed = options->sched.seed,
-                   .wall_s = (double)(od_clock_ns() - run->start_ns) * 1e-9,
                    .choices = od_engine_choices(run->engine),
                    .habits = run->habits,
                    .processors = run->processors,
@@ -53,6 +52,7 @@ static void report(const od_run *run)
         devices[k].name = od_devices_name(run->devices, k, names[k]);
         od_engine_device_stats(run->engine, k, &devices[k].stats);
     }
+    r.wall_s = (double)(od_clock_ns() - run->start_ns) * 1e-9; /* not before what devices have done until now */
     r.kernels = kernels;
     r.nkernels = od_slicing_figures(kernels);
     r.footprints = footprints;

@@ -5,10 +5,10 @@
 usage: small_tasks.py [--build BUILD] [--against LIBRARY] [--runtimes DIR] [--tasks N] [--pairs N] [--threads N,N...]
 
 bench/tiny runs N (20,000) target tasks: empty ones; and ones that compute 64 numbers each, in chains over a few arrays,
-and with an array of its own for each task, copied there and back. Without the library (with libomp's hidden helper threads, its default, and
-without any), with it, and with LIBRARY; with LLVM's runtimes in DIR (scripts/build-llvm-runtimes.sh), without the
-library and with it. Runs alternate, PAIRS (7) of each. Prints medians of microseconds a task, and of the ratios to the
-plain run with helpers beside it. Exit code 1: a program failed.
+and with an array of its own for each task, copied there and back. Without the library (with libomp's hidden helper
+threads, its default, and without any), with it, and with LIBRARY; with LLVM's runtimes in DIR
+(scripts/build-llvm-runtimes.sh), without the library and with it. Runs alternate, PAIRS (7) of each. Prints medians of
+microseconds a task, and of the ratios to the plain run with helpers beside it. Exit code 1: a program failed.
 """
 import argparse
 import json

@@ -131,6 +131,8 @@ static void leave_task(void)
 
 void od_runtime_kernel_schedules(void)
 {
+    if (!od_self.kernels)
+        return;
     if (!atomic_load_explicit(&kernels_schedule, memory_order_relaxed))
         atomic_store_explicit(&kernels_schedule, true, memory_order_relaxed);
     leave_task();

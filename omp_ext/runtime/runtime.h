@@ -34,8 +34,9 @@ od_engine *od_runtime_lock(void);
  * short, or launched if they then go on by themselves, and small copies are made there: to wake another thread would
  * take longer. */
 od_engine *od_runtime_lock_inline(void);
-/* The kernel that the calling thread runs comes to a scheduling point of tasks, or creates one. On a thread of the
- * program libomp might run a task there that waits for the kernel's device: from now on workers run all kernels. */
+/* The kernel that the calling thread runs, if any, comes to a scheduling point of tasks, or creates one. On a thread of
+ * the program libomp might run a task there that waits for the kernel's device: from now on workers run all kernels.
+ * One that runs there for a claimed task gets a task of its own. Without the lock. */
 void od_runtime_kernel_schedules(void);
 /* Like od_runtime_lock(), for a thread that then waits, alone, for the flag (od_runtime_wait): it makes small copies
  * itself. */

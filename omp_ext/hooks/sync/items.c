@@ -32,8 +32,7 @@ void __kmpc_omp_taskwait_deps_51(od_ident *ident, int32_t gtid, int32_t ndepends
         od_detach_order_items(ident, ndepends, depends, n_noalias, noalias);
         return;
     }
-    if (od_self.kernels)
-        od_runtime_kernel_schedules();
+    od_runtime_kernel_schedules();
     od_reservation_before_wait();
     od_detach_await_items(ident, ndepends, depends, n_noalias, noalias);
     {
@@ -50,8 +49,7 @@ void __kmpc_omp_wait_deps(od_ident *ident, int32_t gtid, int32_t ndepends, od_de
         REAL(__kmpc_omp_wait_deps)(ident, gtid, ndepends, depends, n_noalias, noalias);
         return;
     }
-    if (od_self.kernels)
-        od_runtime_kernel_schedules();
+    od_runtime_kernel_schedules();
     od_reservation_before_wait();
     od_detach_await_items(ident, ndepends, depends, n_noalias, noalias);
     {

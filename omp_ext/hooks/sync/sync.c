@@ -44,8 +44,7 @@ int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
     if (od_runtime_is_idle())
         return REAL(__kmpc_omp_taskwait)(ident, gtid);
     od_thread_leave_capture();
-    if (od_self.kernels)
-        od_runtime_kernel_schedules();
+    od_runtime_kernel_schedules();
     note_wait(true);
     block_kernel(true);
     od_detach_await_children(ident);
@@ -65,9 +64,8 @@ int32_t __kmpc_omp_taskyield(od_ident *ident, int32_t gtid, int32_t end_part)
     if (od_runtime_is_idle())
         return REAL(__kmpc_omp_taskyield)(ident, gtid, end_part);
     od_thread_leave_capture();
-    if (od_self.kernels)
-        od_runtime_kernel_schedules();
-    else
+    od_runtime_kernel_schedules();
+    if (!od_self.kernels)
         od_detach_pass_on();
     OD_PROGRAM_CALL;
     block_kernel(true);
@@ -90,8 +88,7 @@ void __kmpc_taskgroup(od_ident *ident, int32_t gtid)
         return;
     }
     od_thread_leave_capture();
-    if (od_self.kernels)
-        od_runtime_kernel_schedules();
+    od_runtime_kernel_schedules();
     if (has_groups())
         od_detach_begin_group();
     OD_PROGRAM_CALL;

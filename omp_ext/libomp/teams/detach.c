@@ -12,7 +12,6 @@
 #include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/libomp/thread.h"
 
-#include "util/lock.h"
 #include "util/options.h"
 #include <stdlib.h>
 #include <unistd.h>

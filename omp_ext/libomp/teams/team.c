@@ -157,8 +157,9 @@ void od_detached_leave(od_detached task)
 
 static atomic_bool claims_ended;
 
-/* Threads of the team are told where it may have something for them: the task's successors are in its queues, or it is
- * the last one for which they wait. Its team may have ended, then it is another one, which does no harm. */
+/* A thread of the team is told where there may be something for it: successors in the team's queues, or, when claims
+ * have ended, the last one that od_team_await_claimed() waits for. The team may have ended, then it is another one,
+ * which does no harm. */
 static void complete_claimed(od_detached task)
 {
     od_detached_completing = true;

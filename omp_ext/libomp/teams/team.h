@@ -183,8 +183,6 @@ bool od_team_pass_on_with_orphans(od_member *member, const od_parent *creator);
 bool od_team_pass_on_one(od_member *member, const od_parent *creator);
 /* A thread of the team has given libomp a task. */
 void od_team_note_task(od_team *team);
-/* Likewise a claimed one: no other thread has anything to do for it, unless there is a duty. */
-void od_team_note_claimed(od_team *team);
 /* All threads of the team have arrived, `arrivals` times. `settles`: at a barrier of the program's. */
 void od_team_release(od_team *team, uint64_t arrivals, bool settles);
 /* The calling thread goes on. True: like all of them, through a barrier of libomp's, to arrive again. */

@@ -200,18 +200,12 @@ bool od_member_is_elsewhere(const od_member *member)
     return REAL(omp_get_num_threads)() > 1 && REAL(omp_get_level)() != member->level;
 }
 
-/* Whether the member may report it to libomp: see keeps. */
+/* Whether the member may report it to libomp. */
 static bool may_take(const od_member *member, const od_detached *task)
 {
     const od_member *creator = task->creator ? task->creator->member : NULL;
     return !creator ||
-           ((creator == member || !creator->keeps) && task->creator->elsewhere == od_member_is_elsewhere(member));
-}
-
-/* Nobody but the creator's thread may take it. */
-static bool is_kept(const od_detached *task)
-{
-    return task->creator && task->creator->member->keeps;
+           ((creator == member || !task->is_kept) && task->creator->elsewhere == od_member_is_elsewhere(member));
 }
 
 static void push(od_team *team, od_detached task)
@@ -228,7 +222,7 @@ static void push(od_team *team, od_detached task)
     team->posted[team->first + n] = task;
     if (task.creator)
         atomic_fetch_add(&task.creator->posted, 1);
-    atomic_fetch_add(&team->nfree, !is_kept(&task));
+    atomic_fetch_add(&team->nfree, !task.is_kept);
     atomic_store(&team->nposted, n + 1);
 }
 
@@ -237,7 +231,7 @@ static void take_back(od_team *team, const od_detached *task)
     if (task->creator)
         atomic_fetch_sub(&task->creator->posted, 1);
     atomic_fetch_sub(&team->nposted, 1);
-    atomic_fetch_sub(&team->nfree, !is_kept(task));
+    atomic_fetch_sub(&team->nfree, !task->is_kept);
 }
 
 /* Whoever has created it waits for it here, not in libomp; but for orphans libomp's waits may be. Threads that wait
@@ -248,24 +242,32 @@ static bool somebody_looks(const od_member *creator, const od_detached *task)
         return true;
     if (creator->nthreads == 1)
         return !atomic_load(&creator->inside);
-    if (creator->team->is_settling && !creator->keeps && !atomic_load(&creator->team->inside))
+    if (creator->team->is_settling && !atomic_load(&creator->team->inside))
         return true;
-    return atomic_load(creator->keeps ? &creator->waits : &creator->team->waiting);
+    return atomic_load(task->is_kept ? &creator->waits : &creator->team->waiting);
+}
+
+/* As its creator's thread keeps it. Not an orphan of a team that settles: that thread may be in libomp's barrier, where
+ * others wait for orphans before they come to it. */
+static bool is_kept(const od_detached *task)
+{
+    const od_member *creator = task->creator->member;
+    return creator->keeps && !(task->creator->has_ended && creator->team->is_settling);
 }
 
 bool od_team_post(od_member *creator, od_detached task)
 {
     od_team *team = creator->team;
     od_libomp_count(&od_libomp_counted.posted);
-    bool keeps = creator->keeps; /* it may end as soon as the task is posted */
     od_lock_take(&team->lock);
+    task.is_kept = is_kept(&task);
     push(team, task);
     bool posted = somebody_looks(creator, &task); /* as in od_team_offer() */
     if (!posted)
         take_back(team, &task);
     else
         od_member_wake(creator);
-    if (posted && !keeps)
+    if (posted && !task.is_kept)
         wake_one(team);
     od_lock_give(&team->lock);
     return posted;
@@ -314,7 +316,7 @@ static unsigned take_posted(const od_member *member, whose of, od_detached *take
     od_detached *posted = team->posted + team->first;
     for (; i < n && ntaken < most; i++)
         if (is_of(member, of, &posted[i])) {
-            nfree += !is_kept(&posted[i]);
+            nfree += !posted[i].is_kept;
             if (posted[i].creator)
                 atomic_fetch_sub(&posted[i].creator->posted, 1);
             taken[ntaken++] = posted[i];

@@ -59,6 +59,7 @@ typedef struct od_detached {
     od_taskgroup *group; /* that counts it, or NULL */
     struct od_team *team; /* of a claimed task, which libomp counts: its creator's; `event` is the task */
     bool is_programs;     /* event */
+    bool is_kept;         /* posted: nobody but its creator's thread may pass it on (od_member) */
 } od_detached;
 
 typedef struct od_team {

@@ -117,7 +117,7 @@ static double host_seconds_of(const struct copier *c, const od_known_task *known
     if (!c->e->config.cpus || (seconds < 0 && !given))
         return -1;
     seconds = fmax(seconds, 0);
-    seconds = od_host_seconds(seconds, known->seconds);
+    seconds = od_host_seconds(c->e, seconds, known->seconds);
     if (t && t->state == OD_TASK_RUNNING && t->place == OD_HOST)
         seconds -= (double)(c->now_ns - t->start_ns) * 1e-9;
     return fmax(seconds, least);

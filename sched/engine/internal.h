@@ -405,11 +405,15 @@ void od_buffer_add_load(od_device_load *load, const od_list *tasks); /* seconds 
 bool od_host_offer(od_engine *e);
 /* CPU workers that may have a task now. */
 unsigned od_host_allowed(const od_engine *e);
-/* Before a host version has been measured it is taken to be so many times slower than on a device. */
-static const double od_host_slowness = 20;
-static inline double od_host_seconds(double host_seconds, double duration)
+/* Before a host version has been measured it is taken to be so many times slower than on a device: not much where that
+ * computes with the same processors. */
+static inline double od_host_slowness(const od_engine *e)
 {
-    return host_seconds > 0 ? host_seconds : od_host_slowness * duration;
+    return e->config.in_process ? 2 : 20;
+}
+static inline double od_host_seconds(const od_engine *e, double host_seconds, double duration)
+{
+    return host_seconds > 0 ? host_seconds : od_host_slowness(e) * duration;
 }
 
 /* data/rerun.c */

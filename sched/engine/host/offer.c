@@ -86,7 +86,7 @@ static double seconds_on_cpu(const od_engine *e, const od_task *t, unsigned k)
     const od_link *link = od_engine_link(e, (int)k, OD_HOST);
     size_t bytes = bytes_to_fetch(t);
     double transfer = bytes ? link->latency + (double)bytes / link->bandwidth : 0;
-    return od_host_seconds(t->host_seconds, t->duration) + transfer;
+    return od_host_seconds(e, t->host_seconds, t->duration) + transfer;
 }
 
 static double seconds_on_device(const od_engine *e, const od_task *t, unsigned k)
@@ -155,8 +155,8 @@ static void look_through(const view *v, unsigned k, offer *best)
         before.seconds += t->duration;
         if (!may_take(v->e, t))
             continue;
-        double seconds = od_host_seconds(t->host_seconds, t->duration), there = seconds_on_device(v->e, t, k);
-        offer o = {t, k, there > 0 ? seconds / there : od_host_slowness, more_bytes(t, k)};
+        double seconds = od_host_seconds(v->e, t->host_seconds, t->duration), there = seconds_on_device(v->e, t, k);
+        offer o = {t, k, there > 0 ? seconds / there : od_host_slowness(v->e), more_bytes(t, k)};
         if (is_better(&o, best) && pays(v, &o, before.seconds * v->e->slowness[k]))
             *best = o;
     }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What CPU workers bring beside slow devices, and cost beside fast ones: real runs on two host devices.
 
-usage: cpu_workers.py [--build BUILD] [--rounds N] [--tile N] [--sched POLICY] [--only PROGRAM,...]
+usage: cpu_workers.py [--build BUILD] [--rounds N] [--tile N] [--sched POLICY] [--only PROGRAM,...] [--kind slow|fast]
 
 Cholesky, LU and a 3D product on tiles, in pairs of runs, the first one of a pair in turn; N (11) pairs after one that is not
 counted, in which kernels are measured:
@@ -63,6 +63,7 @@ def main():
     parser.add_argument("--tile", type=int, default=480)
     parser.add_argument("--sched", default="auto")
     parser.add_argument("--only", default=",".join(PROGRAMS))
+    parser.add_argument("--kind", choices=KINDS)
     args = parser.parse_args()
     names = args.only.split(",")
     unknown = [name for name in names if name not in PROGRAMS]
@@ -72,7 +73,7 @@ def main():
         parser.error("--rounds and --tile are at least 1")
     print(f"{'':16}{'none (s)':>12}{'workers (s)':>12}{'ratio':>8}")
     with tempfile.TemporaryDirectory() as folder:
-        ratios = {(name, kind): compare(args, name, kind, folder) for kind in KINDS for name in names}
+        ratios = {(name, kind): compare(args, name, kind, folder) for kind in KINDS if args.kind in (None, kind) for name in names}
     return int(any(ratio < KINDS[kind][2] for (_, kind), ratio in ratios.items()))
 
 

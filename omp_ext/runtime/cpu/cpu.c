@@ -36,6 +36,7 @@ unsigned od_cpu_allowed(void *driver, unsigned given)
 {
     static struct {
         uint64_t ns, process_ns;
+        double idle; /* processors, between the last two looks */
         unsigned most;
     } last; /* under the lock */
     uint64_t now = od_clock_ns();
@@ -44,15 +45,16 @@ unsigned od_cpu_allowed(void *driver, unsigned given)
         return last.most;
     uint64_t process_ns = od_clock_process_ns();
     double busy = (double)(process_ns - last.process_ns) / (double)(now - last.ns);
-    double idle = REAL(omp_get_num_procs)() - busy;
+    double idle = REAL(omp_get_num_procs)() - busy, lasting = idle < last.idle ? idle : last.idle;
     if (idle < saturated)
         last.most = given ? given - 1 : 0;
     else
-        last.most = idle < enough ? given : given + (unsigned)(idle + 1 - enough);
+        last.most = lasting < enough ? given : given + (unsigned)(lasting + 1 - enough);
     if (!last.ns || last.most > od_runtime.options.cpu.workers)
         last.most = last.ns ? od_runtime.options.cpu.workers : 0;
     last.ns = now;
     last.process_ns = process_ns;
+    last.idle = idle;
     return last.most;
 }
 

@@ -8,7 +8,6 @@
  * libomp discards never asks, and completes as usual. Host tasks with dependences: host_tasks.c. The entry points of
  * both are here.
  */
-
 #include "omp_ext/process/memory.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/libomp/images.h"
@@ -44,6 +43,7 @@ static void run_tracked(int32_t gtid, void *task)
     od_family outer = od_self.family;
     __typeof__(od_self.split) outer_split = od_self.split; /* of the task that waits meanwhile */
     const od_entry *code = od_entry_numbered(t->part_id);
+    od_self.split = (__typeof__(outer_split)){0};
     od_detach_task_begins();
     od_parent *self = od_parent_begin(gtid);
     od_self.family = (od_family){.parent = self};

@@ -54,6 +54,9 @@ if [ -z "$again" ]; then
     stats "stats.tasks == 16"
 fi
 
+# A task that runs before the one that has asked creates its own neither takes the answer nor says that there is no level below.
+under 0 OMPDARTS_SPLIT=level=1 "$E2E_PROGRAMS/split_in_wait"
+
 # A program whose host tasks ask gets its answers when they can run.
 for rule in level=0 level=1 starve auto; do
     [ -z "$again" ] || [ $rule = level=1 ] || continue

@@ -69,6 +69,17 @@ list_runs()
     for style in task region blas; do
         echo "$jitter MEM=40K | lu --style $style 6 64"
     done
+    # CPU workers beside slow devices, and without any; tasks that may be split.
+    for policy in SCHED=auto SCHED=dmdas "SCHED=darts EVICT=lru"; do
+        echo "$policy CPU=2 $jitter BACKEND=omptarget:slow=4 MEM=100K | cholesky --style region 8 64"
+        echo "$policy CPU=2:2 $jitter BACKEND=omptarget:slow=4 MEM=250K | gemm3d --style task 5 64"
+        echo "$policy CPU=auto $jitter BACKEND=omptarget:slow=4 MEM=100K | lu --style region 6 64"
+        echo "$policy CPU=2 DEVICES=0 | cholesky --style task 8 64"
+    done
+    for policy in SPLIT=auto SPLIT=lp SPLIT=gaspp SPLIT=starve; do
+        echo "$policy CPU=2 $jitter BACKEND=omptarget:slow=4 MEM=1M | cholesky --levels 256/128/64 12 64"
+        echo "$policy CPU=2 $jitter BACKEND=omptarget:slow=4 MEM=1M | lu --style array --levels 256/128/64 12 64"
+    done
     echo "BUFFER=1 $jitter MEM=100K | gemm3d --style region 5 64"
     echo "BUFFER=20 $jitter MEM=100K | gemm3d --style task 5 64"
     echo "DEVICES=1 STATS=summary BACKEND=omptarget:link=100M MEM=100K | cholesky --repeat 3 5 64"

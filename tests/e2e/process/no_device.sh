@@ -4,6 +4,7 @@
 # Programs whose device code no device here can run, and OMP_TARGET_OFFLOAD=disabled: everything runs on the host as without the
 # library, which says so once; or target tasks run on CPU workers (OMPDARTS_CPU). With OMP_TARGET_OFFLOAD=mandatory such a program fails as it does without the library.
 . "$(dirname "$0")/../common.sh"
+cpu= # what is said without CPU workers
 text="no device for this program's device code: its target regions run on the host"
 
 # other_machine PROGRAM COPY : its device image, which is an ELF file inside it, becomes one of another processor

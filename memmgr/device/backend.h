@@ -128,7 +128,8 @@ typedef struct od_backend {
     const od_window_ops *windows;       /* with the back-end's state; NULL: there are none */
     bool in_process;                    /* the devices' memory is the process's own */
     double shared_link;                 /* bytes/s that all copies share; 0: not known, or not shared */
-    uint32_t kernels_slower;            /* times that kernels are to take on purpose; 0 and 1: as long as they do */
+    /* By device: times that kernels are to take on purpose; 0 and 1: as long as they do. */
+    uint32_t kernels_slower[OD_MAX_DEVICES];
     void *pool_address[OD_MAX_DEVICES]; /* device address of offset 0 of each pool */
     size_t pool_bytes[OD_MAX_DEVICES];  /* od_backend_pool_bytes(): trimming makes it less at any moment */
 } od_backend;

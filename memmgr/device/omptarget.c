@@ -20,6 +20,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 typedef struct omptarget_state {
@@ -145,9 +146,12 @@ od_status od_backend_omptarget(od_backend *backend, const od_omptarget_api *api,
 
 /* --- registration ----------------------------------------------------------- */
 
+enum { MOST_SLOW = 1000, MOST_UNLIKE = 8 };
+
 typedef struct omptarget_settings {
     double link; /* bytes/s, shared by all devices; 0: not slowed */
-    uint32_t slow; /* times that a kernel takes; 0: as long as it takes */
+    uint16_t
+        slow[MOST_UNLIKE]; /* times that a kernel takes, by device, the last for all others; 0: as before, or once */
 } omptarget_settings;
 
 _Static_assert(sizeof(omptarget_settings) <= OD_BACKEND_SETTINGS, "fits");
@@ -164,12 +168,32 @@ static od_status take_link(const char *text, void *value)
     return OD_OK;
 }
 
-enum { MOST_SLOW = 1000 };
-
+/* TIMES, or TIMES/TIMES... */
 static od_status take_slow(const char *text, void *value)
 {
     omptarget_settings *settings = value;
-    return text ? od_parse_count(text, MOST_SLOW, &settings->slow) : OD_EINVAL;
+    for (unsigned k = 0; text && k < MOST_UNLIKE; k++) {
+        char word[8];
+        size_t length = strcspn(text, "/");
+        uint32_t times;
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        if (length >= sizeof word || od_parse_count(word, MOST_SLOW, &times))
+            return OD_EINVAL;
+        settings->slow[k] = (uint16_t)times;
+        if (!text[length])
+            return OD_OK;
+        text += length + 1;
+    }
+    return OD_EINVAL;
+}
+
+static void slow_down(od_backend *backend, const omptarget_settings *settings)
+{
+    uint32_t times = 0;
+    for (unsigned k = 0; k < OD_MAX_DEVICES; k++) {
+        times = k < MOST_UNLIKE && settings->slow[k] ? settings->slow[k] : times;
+        backend->kernels_slower[k] = times;
+    }
 }
 
 static const od_option_word words[] = {{"link", take_link}, {"slow", take_slow}, {0}};
@@ -181,7 +205,7 @@ static od_status open_omptarget(od_backend *backend, const od_backend_request *r
     if (status)
         snprintf(error, size, "out of memory");
     else
-        backend->kernels_slower = settings->slow;
+        slow_down(backend, settings);
     return status;
 }
 
@@ -192,7 +216,7 @@ static const od_backend_type omptarget_type = {
     .rank = 1,
     .words = words,
     .usage = "link=RATE,slow=TIMES; RATE: 0 (off) or bytes per second, at least 100K, such as 400M or 12G; TIMES: 1 "
-             "(off) to 1000",
+             "(off) to 1000, or up to eight of these, such as 8/2, by device, the last one for all others",
     .open = open_omptarget,
 };
 

@@ -26,6 +26,35 @@ od_topology *od_topology_create(unsigned ndevices)
     return t;
 }
 
+static void *copied(const void *from, size_t count, size_t size, bool *ok)
+{
+    void *copy = od_malloc((count + 1) * size);
+    *ok = *ok && copy;
+    if (copy && count)
+        memcpy(copy, from, count * size);
+    return copy;
+}
+
+od_topology *od_topology_copy(const od_topology *topology)
+{
+    od_topology *t = od_malloc(sizeof *t);
+    if (!t)
+        return NULL;
+    size_t places = topology->ndevices + (size_t)1;
+    bool ok = true;
+    *t = *topology;
+    t->slowness = copied(topology->slowness, topology->ndevices, sizeof *t->slowness, &ok);
+    t->capacity = copied(topology->capacity, topology->nlinks, sizeof *t->capacity, &ok);
+    t->way = copied(topology->way, places * places, sizeof *t->way, &ok);
+    t->on_way = copied(topology->on_way, topology->non_way, sizeof *t->on_way, &ok);
+    t->links_room = topology->nlinks;
+    t->on_way_room = topology->non_way;
+    if (ok)
+        return t;
+    od_topology_destroy(t);
+    return NULL;
+}
+
 void od_topology_destroy(od_topology *t)
 {
     if (!t)

@@ -42,6 +42,8 @@ typedef struct od_topology {
 
 /* Of so many devices, without links and ways. NULL: out of memory. */
 od_topology *od_topology_create(unsigned ndevices);
+/* NULL: out of memory. */
+od_topology *od_topology_copy(const od_topology *topology);
 void od_topology_destroy(od_topology *topology);
 /* The number of the new link, or UINT32_MAX: out of memory. */
 uint32_t od_topology_add_link(od_topology *topology, double bandwidth);

@@ -123,6 +123,7 @@ static od_status start_engine(void)
     if (!links)
         return OD_ENOMEM;
     od_runtime.links = links;
+    od_speeds_init(&od_runtime.speeds, n);
     od_engine_config config = {
         .ndevices = n,
         .memory = od_runtime.backend.pool_bytes[0],

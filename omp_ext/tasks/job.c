@@ -222,7 +222,8 @@ void od_job_submit(od_engine *engine, od_job *job, od_uses *uses, const void *co
     if (job->cost && job->launch.call.ident)
         job->cost->source = job->launch.call.ident;
     job->task.duration = od_entry_duration(job->cost);
-    bool has_host_version = job->kind == OD_JOB_KERNEL && !job->ended && od_call_result_is_used(job->launch.call.from);
+    bool has_host_version = job->kind == OD_JOB_KERNEL && !job->ended && !uses->has_scratch &&
+                            od_call_result_is_used(job->launch.call.from);
     job->task.host_seconds = has_host_version ? od_cpu_seconds(job->cost, code) : -1;
     job->task.access = uses->access;
     job->task.naccess = uses->count;

@@ -236,7 +236,7 @@ static void add_resident(struct copier *c)
 /* --- the machine ------------------------------------------------------------------------- */
 
 /* From links between places, as they are when all devices load at once: these share one way in and one way out. */
-static od_topology *make_topology(const od_engine *e)
+static od_topology *topology_of_links(const od_engine *e)
 {
     unsigned n = e->config.ndevices;
     od_topology *t = od_topology_create(n);
@@ -261,6 +261,15 @@ static od_topology *make_topology(const od_engine *e)
     return NULL;
 }
 
+/* As it is now: while it is played, the engine may learn more. */
+static od_topology *make_topology(const od_engine *e)
+{
+    od_topology *t = e->config.topology ? od_topology_copy(e->config.topology) : topology_of_links(e);
+    for (unsigned k = 0; t && k < e->config.ndevices; k++)
+        t->slowness[k] = e->slowness[k];
+    return t;
+}
+
 /* What they have been given they do, whatever may be given to them now. */
 static unsigned cpus_of(const od_engine *e)
 {
@@ -283,7 +292,7 @@ static void fill_problem(struct copier *c)
                                       .nafter = c->nafter,
                                       .resident = copy->resident,
                                       .nresident = copy->nresident,
-                                      .topology = copy->topology ? copy->topology : config->topology,
+                                      .topology = copy->topology,
                                       .ndevices = config->ndevices,
                                       .slots = config->slots,
                                       .cpus = cpus_of(c->e),
@@ -315,8 +324,8 @@ static bool allocate(struct copier *c)
     c->of_datum = array(limit, sizeof *c->of_datum, &ok);
     c->datum = array(limit, sizeof *c->datum, &ok);
     c->of_item = array(e->known->item_ids.bound, sizeof *c->of_item, &ok);
-    copy->topology = e->config.topology ? NULL : make_topology(e);
-    return ok && (copy->topology || e->config.topology);
+    copy->topology = make_topology(e);
+    return ok && copy->topology;
 }
 
 static void fill(struct copier *c)

@@ -218,6 +218,11 @@ void od_engine_links(const od_engine *e, od_link *host, od_link *peer)
     *peer = e->config.peer_link;
 }
 
+void od_engine_set_slowness(od_engine *e, unsigned k, double times)
+{
+    e->slowness[k] = times;
+}
+
 od_directory *od_engine_directory(od_engine *e)
 {
     return e->directory;

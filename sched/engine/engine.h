@@ -213,6 +213,9 @@ void od_engine_destroy(od_engine *engine);
 
 /* The estimates of its configuration, between the host and a device and between two devices. */
 void od_engine_links(const od_engine *engine, od_link *host, od_link *peer);
+/* From now on tasks are expected to take so many times on device k what they name, at least 1 on one device; at first
+ * what the topology says. */
+void od_engine_set_slowness(od_engine *engine, unsigned k, double times);
 
 /* --- data ---------------------------------------------------------------- */
 

@@ -221,7 +221,9 @@ static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t
     size_t size = reference.size, own = size;
     od_datum *datum;
     *index = -1;
-    if (!size || is_scratch(args, &reference))
+    bool scratch = is_scratch(args, &reference);
+    uses->has_scratch |= scratch;
+    if (!size || scratch)
         return OD_OK;
     od_parts parts = {0};
     od_status status = OD_OK;

@@ -10,6 +10,7 @@
 typedef struct od_uses {
     od_access *access; /* malloc'ed */
     uint32_t count, capacity;
+    bool has_scratch; /* beside these, data of map(alloc: x) that the program's memory knows nothing of */
 } od_uses;
 
 /* Before a construct passes through: writes back, and drops, what its expanded list touches outside of regions. In

@@ -342,9 +342,10 @@ void **__kmpc_omp_get_target_async_handle_ptr(int32_t gtid)
 }
 
 /* Of what a kernel has computed: others have the processors meanwhile, too. */
-static int carry_out_slowly(const od_kernel_call *call, int device, rewritten *r, void **handle)
+static int carry_out_slowly(const od_kernel_call *call, unsigned k, rewritten *r, void **handle)
 {
-    uint64_t times = od_runtime_backend()->kernels_slower, start_ns = times > 1 ? od_clock_thread_ns() : 0;
+    int device = od_runtime_device_number(k);
+    uint64_t times = od_runtime_backend()->kernels_slower[k], start_ns = times > 1 ? od_clock_thread_ns() : 0;
     int failed = od_launch_carry_out(call, device, &r->args, r->addresses, handle);
     if (!failed && times > 1)
         od_clock_sleep_until(od_clock_ns() + (times - 1) * (od_clock_thread_ns() - start_ns));
@@ -362,7 +363,7 @@ int od_launch_run(const od_launch *launch, const od_access *access, unsigned k, 
         return 1;
     args->count -= launch->hidden + od_structs_hidden(call->structs);
     args->flags = handle ? args->flags | OD_KERNEL_NOWAIT : args->flags & ~(uint64_t)OD_KERNEL_NOWAIT;
-    return carry_out_slowly(call, device, &r, handle);
+    return carry_out_slowly(call, k, &r, handle);
 }
 
 char *od_launch_host_contents(const od_datum *d)

@@ -58,6 +58,7 @@ struct planning {
     unsigned which[OD_MAX_DEVICES]; /* the active devices */
     bool jointly; /* what all devices do may be planned together; then: it has been */
     double work;  /* seconds of all tasks */
+    double slowness[OD_MAX_DEVICES]; /* by device, as it was */
     double speed; /* of the active devices, in devices */
     od_snapshot snapshot;
     od_phase_result phase;
@@ -83,8 +84,9 @@ static bool find_joint_plan(struct planning *planning)
 {
     static const double little = 0.5; /* as the next, over the factorisations of docs/performance.md */
     enum { FEW = 3 };
-    const od_list_problem problem = {&planning->snapshot.problem, planning->snapshot.copies, planning->s->env.slowness,
-                                     planning->which, planning->loading, planning->s->owners};
+    const od_list_problem problem = {&planning->snapshot.problem, planning->snapshot.copies,
+                                     planning->slowness,          planning->which,
+                                     planning->loading,           planning->s->owners};
     if (problem.owners)
         return od_list_plan_best(&problem, planning->active, &planning->list) == OD_OK;
     double work = planning->work / planning->speed;
@@ -207,6 +209,8 @@ static struct planning *make_planning(od_stationary *s, unsigned k)
     planning->ndevices = s->env.ndevices;
     planning->active = list_active(&s->env, planning->which);
     planning->loading = od_policy_loading(&s->env);
+    for (unsigned i = 0; i < s->env.ndevices; i++)
+        planning->slowness[i] = od_policy_seconds(&s->env, 1, i);
     planning->jointly = may_plan_jointly(s, p);
     planning->work = s->env.known->open_seconds;
     planning->phase.order = od_malloc((p->ntasks + 1) * sizeof *planning->phase.order);

@@ -19,6 +19,7 @@ shift
 directive() { sed -nE "s/^( \*|!) $1: //p" "$source_file"; }
 
 memory=$(directive memory)
+[ -z "$(directive cpu)" ] || cpu=
 mapfile -t conditions < <(directive stats)
 mapfile -t more < <(directive run)
 mapfile -t texts < <(directive says)

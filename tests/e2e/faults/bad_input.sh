@@ -4,6 +4,7 @@
 # A bad value in the environment (not only on the command line) stops the program before it has done anything: exit code 2,
 # one line that names the variable, the value and what is allowed. A name that does not exist is only warned about.
 . "$(dirname "$0")/../common.sh"
+cpu= # what is said without CPU workers
 program=("$E2E_BENCH/cholesky" 4 32)
 
 # refused VAR=VALUE TEXT… : each TEXT stands in the one line on standard error

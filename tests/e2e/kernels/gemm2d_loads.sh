@@ -9,6 +9,7 @@
 # given one thread, so that tasks become ready in the order of their creation, and the link is slow enough (1 GB/s) for
 # them to be there before they are needed.
 . "$(dirname "$0")/../common.sh"
+cpu= # loads of devices are counted
 n=$1 tile=$2 m=34 depth=4
 tile_bytes=$((tile * tile * 4)) block_bytes=$((depth * tile * tile * 4))
 bound=$((n * n / (m * m) * m + (m < 2 * n ? m : 2 * n)))

@@ -7,6 +7,7 @@
 # same devices: the engine decides on virtual time as it does in a program. Host devices, one thread, a slow bus, less memory
 # than data. Then: other settings, and files that are cut off, foreign, or not there.
 . "$(dirname "$0")/../common.sh"
+cpu= # recordings are of devices
 simulator=$1
 : >"$work/host.times"
 

@@ -3,6 +3,7 @@
  * A program whose own threads are bound to one processor each: threads of the library may run wherever the process may.
  *
  * environment: OMP_PROC_BIND=close
+ * cpu: 0
  */
 #define _GNU_SOURCE
 #include "check.h"

@@ -5,6 +5,7 @@
  * The first comment of a program says what it shows, and tells the driver (construct.sh) in lines of their own:
  *   memory: SIZE       device memory of the tight runs; a tile has TILE doubles, 8 KiB
  *   environment: VAR=VALUE…  for all runs
+ *   cpu: 0             not with E2E_CPU: a kernel writes to what it maps `to`, or CPU workers are bound
  *   variants: NAME…    one test for each, which is the program's argument; read by CMakeLists.txt
  *   run: VAR=VALUE…    one more configuration, for the runs without the library too
  *   says: TEXT         with OMPDARTS_LOG=info, and the first `run`, the library says so on standard error

@@ -4,6 +4,7 @@
  * their own copy of it, and the program's memory stays as it is.
  *
  * memory: 64Ki
+ * cpu: 0
  * run: OMPDARTS_OVERSIZE=page OMPDARTS_MEM=12Ki
  */
 #include "check.h"

@@ -2,10 +2,10 @@
 /*
  * How fast the devices are, learnt from what tasks take on them.
  *
- * Durations are predicted as on the fastest device. What the tasks of a device have taken, relative to that, is averaged
- * over its latest ones, of all kinds; how many times the fastest device's average that is, is its slowness, which
- * policies and plays multiply predictions with. Devices that differ little are alike: there the differences are those of
- * tasks, and of what else the machine does.
+ * Durations are predicted as on the fastest device. What the tasks of a device have taken, relative to that, is
+ * averaged over its latest ones, of all kinds; how many times the fastest device's average that is, is its slowness,
+ * which policies and plays multiply predictions with. Devices that differ little are alike: there the differences are
+ * those of tasks, and of what else the machine does.
  */
 #ifndef OD_SCHED_GRAPH_SPEEDS_H
 #define OD_SCHED_GRAPH_SPEEDS_H

@@ -72,7 +72,7 @@ list_runs()
     # CPU workers beside slow devices, and without any; tasks that may be split.
     for policy in SCHED=auto SCHED=dmdas "SCHED=darts EVICT=lru"; do
         echo "$policy CPU=2 $jitter BACKEND=omptarget:slow=4 MEM=100K | cholesky --style region 8 64"
-        echo "$policy CPU=2:2 $jitter BACKEND=omptarget:slow=4 MEM=250K | gemm3d --style task 5 64"
+        echo "$policy CPU=1:2 $jitter BACKEND=omptarget:slow=4 MEM=250K | gemm3d --style task 5 64"
         echo "$policy CPU=auto $jitter BACKEND=omptarget:slow=4 MEM=100K | lu --style region 6 64"
         echo "$policy CPU=2 DEVICES=0 | cholesky --style task 8 64"
     done

@@ -9,6 +9,7 @@
 #include "util/lock.h"
 #include "util/memory.h"
 #include "util/thread.h"
+#include "util/tsan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -330,7 +331,7 @@ static bool any_is_idle(const od_workers *w)
 static void join(worker *ended, uint64_t end_ns)
 {
     struct timespec end = od_clock_time(end_ns);
-    if (pthread_clockjoin_np(ended->thread, NULL, CLOCK_MONOTONIC, &end))
+    if (OD_JOIN_UNTIL(ended->thread, &end))
         pthread_detach(ended->thread);
     free(ended);
 }

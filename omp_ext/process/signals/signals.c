@@ -3,6 +3,8 @@
 #define _GNU_SOURCE /* struct sigaction, sighandler_t, RTLD_NEXT */
 #include "omp_ext/process/signals/signals.h"
 
+#include "util/tsan.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
@@ -26,7 +28,7 @@ static struct {
 } real;
 
 /* Before there is a second thread, and before any handler: dlsym() is none of what handlers may call. */
-__attribute__((constructor)) static void find_real(void)
+OD_TSAN_CALLS __attribute__((constructor)) static void find_real(void)
 {
     if (real.sigaction)
         return;
@@ -35,7 +37,7 @@ __attribute__((constructor)) static void find_real(void)
     *(void **)&real.sigaction = dlsym(RTLD_NEXT, "sigaction");
 }
 
-int od_sigaction(int number, const struct sigaction *action, struct sigaction *before)
+OD_TSAN_CALLS int od_sigaction(int number, const struct sigaction *action, struct sigaction *before)
 {
     find_real(); /* another library's constructor may be first */
     return real.sigaction(number, action, before);
@@ -163,14 +165,14 @@ void od_signals_take(int number, od_signal_handler *handler)
         install(number, &now);
 }
 
-static bool is_taken(int number)
+OD_TSAN_CALLS static bool is_taken(int number)
 {
     struct sigaction now;
     return number > 0 && number < SIGNALS && taken[number].handler[0] && !od_sigaction(number, NULL, &now) &&
            is_ours(&now);
 }
 
-static int change(int number, const struct sigaction *action, struct sigaction *before)
+OD_TSAN_CALLS static int change(int number, const struct sigaction *action, struct sigaction *before)
 {
     if (!is_taken(number))
         return od_sigaction(number, action, before);
@@ -190,7 +192,7 @@ int od_signals_wanted(int number, struct sigaction *action)
 /* Which of the two a program calls depends on what it defines before it includes <signal.h>. */
 sighandler_t __sysv_signal(int number, sighandler_t handler);
 
-int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict before)
+OD_TSAN_CALLS int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict before)
 {
     return change(number, action, before);
 }

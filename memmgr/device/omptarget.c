@@ -150,8 +150,8 @@ enum { MOST_SLOW = 1000, MOST_UNLIKE = 8 };
 
 typedef struct omptarget_settings {
     double link; /* bytes/s, shared by all devices; 0: not slowed */
-    uint16_t
-        slow[MOST_UNLIKE]; /* times that a kernel takes, by device, the last for all others; 0: as before, or once */
+    /* Times that a kernel takes, by device, the last one for all others; 0: as the device before it, or once. */
+    uint16_t slow[MOST_UNLIKE];
 } omptarget_settings;
 
 _Static_assert(sizeof(omptarget_settings) <= OD_BACKEND_SETTINGS, "fits");
@@ -168,7 +168,7 @@ static od_status take_link(const char *text, void *value)
     return OD_OK;
 }
 
-/* TIMES, or TIMES/TIMES... */
+/* TIMES, or TIMES/TIMES..., at most MOST_UNLIKE of these. */
 static od_status take_slow(const char *text, void *value)
 {
     omptarget_settings *settings = value;

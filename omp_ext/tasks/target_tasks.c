@@ -449,9 +449,9 @@ static bool has_mutexinoutset(int32_t n, const od_depend *depends)
     return false;
 }
 
-/* libomp excludes the tasks of a mutexinoutset from each other only while their bodies run, and not at all in a team of
- * one thread; a detached body ends early. As inout they run in the order of creation, which is one of the allowed
- * ones. */
+/* libomp excludes the tasks of a mutexinoutset from each other by locks, for which a team of one thread does not ask:
+ * detached ones would be under way at the same time. As inout they run in the order of creation, which is one of the
+ * allowed ones. */
 static void order_mutexinoutset(od_record *record)
 {
     for (int32_t j = 0; j < record->ndepends; j++)

@@ -14,6 +14,7 @@ typedef struct od_snapshot {
     od_phase_problem problem; /* `share` is the caller's to set */
     od_known_task **task;     /* by number in the problem: in order of submission */
     double *seconds, *size, *load;
+    uint8_t *speed_class;
     uint32_t *kind, *first_use, *use, *first_successor, *successor;
     bool *writes, *resident, *fresh;
     uint64_t *copies; /* by item, bit k: device k has it, or a task that is planned there will bring it */

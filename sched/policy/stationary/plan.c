@@ -21,18 +21,19 @@ static double speed_of_active(const od_policy_env *env)
 {
     double speed = 0;
     for (unsigned k = 0; k < env->ndevices; k++)
-        speed += od_policy_is_idle(env, k) ? 0 : 1 / od_policy_seconds(env, 1, k);
+        speed += od_policy_is_idle(env, k) ? 0 : 1 / od_policy_slowness(env, OD_SPEED_GENERAL, k);
     return speed > 0 ? speed : od_policy_active(env);
 }
 
-/* Seconds of tasks, as they are named, for a device that has none yet, so that all are busy equally long. */
+/* Seconds of tasks, as they are named, for a device that has none yet, so that all are busy equally long: a phase has
+ * tasks of all kinds. */
 static double share_of(const od_stationary *s, unsigned k)
 {
     const od_known *known = s->env.known;
     double total = known->open_seconds + known->taken_seconds;
     for (unsigned i = 0; i < s->env.ndevices; i++)
         total += known->claimed_seconds[i];
-    return total / speed_of_active(&s->env) / od_policy_seconds(&s->env, 1, k);
+    return total / speed_of_active(&s->env) / od_policy_slowness(&s->env, OD_SPEED_GENERAL, k);
 }
 
 /* True where tasks outside the phase wait for tasks in it. */
@@ -58,7 +59,7 @@ struct planning {
     unsigned which[OD_MAX_DEVICES]; /* the active devices */
     bool jointly; /* what all devices do may be planned together; then: it has been */
     double work;  /* seconds of all tasks */
-    double slowness[OD_MAX_DEVICES]; /* by device, as it was */
+    od_slowness slowness; /* as it was */
     double speed; /* of the active devices, in devices */
     od_snapshot snapshot;
     od_phase_result phase;
@@ -85,7 +86,7 @@ static bool find_joint_plan(struct planning *planning)
     static const double little = 0.5; /* as the next, over the factorisations of docs/performance.md */
     enum { FEW = 3 };
     const od_list_problem problem = {&planning->snapshot.problem, planning->snapshot.copies,
-                                     planning->slowness,          planning->which,
+                                     &planning->slowness,         planning->which,
                                      planning->loading,           planning->s->owners};
     if (problem.owners)
         return od_list_plan_best(&problem, planning->active, &planning->list) == OD_OK;
@@ -209,8 +210,10 @@ static struct planning *make_planning(od_stationary *s, unsigned k)
     planning->ndevices = s->env.ndevices;
     planning->active = list_active(&s->env, planning->which);
     planning->loading = od_policy_loading(&s->env);
-    for (unsigned i = 0; i < s->env.ndevices; i++)
-        planning->slowness[i] = od_policy_seconds(&s->env, 1, i);
+    if (s->env.slowness)
+        planning->slowness = *s->env.slowness;
+    else
+        od_slowness_init(&planning->slowness);
     planning->jointly = may_plan_jointly(s, p);
     planning->work = s->env.known->open_seconds;
     planning->phase.order = od_malloc((p->ntasks + 1) * sizeof *planning->phase.order);

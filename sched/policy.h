@@ -169,15 +169,6 @@ static inline double od_policy_seconds(const od_policy_env *env, const od_task *
     return task->duration * od_policy_slowness(env, task->speed_class, k);
 }
 
-/* What the first n devices do at once of tasks of all kinds, in devices as fast as predicted; n if all are. */
-static inline double od_policy_speed(const od_policy_env *env, unsigned n)
-{
-    double speed = 0;
-    for (unsigned k = 0; k < n; k++)
-        speed += 1 / od_policy_slowness(env, OD_SPEED_GENERAL, k);
-    return speed;
-}
-
 static inline bool od_policy_is_idle(const od_policy_env *env, unsigned k)
 {
     return env->is_idle && env->is_idle(env->engine, k);

@@ -20,6 +20,16 @@ unsigned od_slowness_add(od_slowness *slowness)
     return slowness->classes++;
 }
 
+bool od_slowness_is_mixed(const od_slowness *slowness, unsigned ndevices)
+{
+    const double *general = slowness->times[OD_SPEED_GENERAL];
+    for (unsigned c = 1; c < slowness->classes; c++)
+        for (unsigned k = 0; k < ndevices; k++)
+            if (slowness->times[c][k] < general[k] || slowness->times[c][k] > general[k])
+                return true;
+    return false;
+}
+
 double od_slowness_least(const od_slowness *slowness, unsigned k)
 {
     double least = slowness->times[OD_SPEED_GENERAL][k];

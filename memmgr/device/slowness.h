@@ -27,6 +27,8 @@ static inline double od_slowness_of(const od_slowness *slowness, unsigned speed_
     return slowness->times[speed_class < slowness->classes ? speed_class : OD_SPEED_GENERAL][k];
 }
 
+/* Some of the first devices are better or worse at some class than at tasks of all kinds together. */
+bool od_slowness_is_mixed(const od_slowness *slowness, unsigned ndevices);
 /* Of the tasks that take the fewest times as long on device k. */
 double od_slowness_least(const od_slowness *slowness, unsigned k);
 

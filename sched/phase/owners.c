@@ -18,6 +18,7 @@ enum { PARTS = 8 }; /* of the run, in each of which all devices are to be busy *
 struct owners {
     const od_phase_graph *g;
     unsigned n;
+    bool mixed;                     /* some devices are better or worse at some tasks than at others */
     uint32_t *vertex;               /* by item; OD_NO_OWNER: nobody writes it */
     uint32_t *home;                 /* by task: the vertex that it writes */
     uint32_t nvertices, nnets, npins;
@@ -136,16 +137,58 @@ static double slowness_of(const od_owners_problem *problem, unsigned speed_class
     return problem->slowness ? od_slowness_of(problem->slowness, speed_class, problem->which[k]) : 1;
 }
 
-/* Were each class divided among all devices by their speed at it. */
+/* Where all classes are alike each device gets what it is fast at by speed. */
+static double seconds_of_general(const struct owners *o, const od_owners_problem *problem, double work)
+{
+    double speed = 0;
+    for (unsigned k = 0; k < o->n; k++)
+        speed += 1 / slowness_of(problem, OD_SPEED_GENERAL, k);
+    return work / speed;
+}
+
+static unsigned cheapest(const struct owners *o, const od_owners_problem *problem, unsigned speed_class,
+                         const double *price)
+{
+    unsigned best = 0;
+    for (unsigned k = 1; k < o->n; k++)
+        if (price[k] * slowness_of(problem, speed_class, k) < price[best] * slowness_of(problem, speed_class, best))
+            best = k;
+    return best;
+}
+
+/* Else as the linear program says that divides the classes among the devices. Its dual gives a second of each device a
+ * price, all together 1; what the work costs at least is then a lower bound. Prices rise where work is cheapest
+ * (multiplicative weights). */
+static double seconds_of_classes(const struct owners *o, const od_owners_problem *problem, double (*part_of)[PARTS],
+                                 unsigned part)
+{
+    enum { ROUNDS = 256 };
+    double price[OD_MAX_DEVICES], best = 0;
+    for (unsigned k = 0; k < o->n; k++)
+        price[k] = 1.0 / o->n;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        double load[OD_MAX_DEVICES] = {0}, cost = 0, all = 0, sum = 0;
+        for (unsigned c = 0; c < OD_SPEED_CLASSES; c++) {
+            unsigned k = part_of[c][part] > 0 ? cheapest(o, problem, c, price) : 0;
+            double seconds = part_of[c][part] * slowness_of(problem, c, k);
+            load[k] += seconds;
+            cost += seconds * price[k];
+            all += seconds;
+        }
+        best = fmax(best, cost);
+        for (unsigned k = 0; k < o->n && all > 0; k++)
+            sum += price[k] *= exp(load[k] / all / sqrt(i + 1.0));
+        for (unsigned k = 0; k < o->n && all > 0; k++)
+            price[k] /= sum;
+    }
+    return best;
+}
+
 static void find_shares(struct owners *o, const od_owners_problem *problem, double (*part_of)[PARTS])
 {
-    for (unsigned c = 0; c < OD_SPEED_CLASSES; c++) {
-        double speed = 0;
-        for (unsigned k = 0; k < o->n; k++)
-            speed += 1 / slowness_of(problem, c, k);
-        for (unsigned part = 0; part < PARTS; part++)
-            o->share[part] += part_of[c][part] / speed;
-    }
+    for (unsigned part = 0; part < PARTS; part++)
+        o->share[part] = o->mixed ? seconds_of_classes(o, problem, part_of, part)
+                                  : seconds_of_general(o, problem, part_of[OD_SPEED_GENERAL][part]);
 }
 
 /* From what its tasks take more than predicted: where that is nothing it is exactly once. */
@@ -184,7 +227,7 @@ static void measure_work(struct owners *o, const od_owners_problem *problem, str
         if (o->home[t] == OD_NO_OWNER)
             continue;
         o->work[o->home[t]][part] += p->seconds[t];
-        part_of[od_phase_speed_class(p, t)][part] += p->seconds[t];
+        part_of[o->mixed ? od_phase_speed_class(p, t) : OD_SPEED_GENERAL][part] += p->seconds[t];
     }
     find_shares(o, problem, part_of);
     find_times(o, problem);
@@ -329,11 +372,14 @@ static bool prepare(struct owners *o, const od_owners_problem *problem)
 od_status od_owners_find(const od_owners_problem *problem, uint32_t *owner)
 {
     const od_phase_graph *g = problem->graph;
-    struct owners o = {.g = g, .n = problem->devices, .random = UINT64_C(0x9e3779b97f4a7c15)};
+    struct owners o = {.g = g,
+                       .n = problem->devices,
+                       .mixed = problem->slowness && od_slowness_is_mixed(problem->slowness, OD_MAX_DEVICES),
+                       .random = UINT64_C(0x9e3779b97f4a7c15)};
     bool ok = make(&o) && prepare(&o, problem);
     for (uint32_t v = 0; ok && v < o.nvertices; v++)
         give(&o, v, v % o.n);
-    if (ok && o.n > 1 && o.nnets)
+    if (ok && o.n > 1 && (o.nnets || o.mixed))
         anneal(&o, problem->effort);
     for (uint32_t t = 0; ok && t < g->p->ntasks; t++)
         owner[t] = o.home[t] == OD_NO_OWNER ? OD_NO_OWNER : o.owner[o.home[t]];

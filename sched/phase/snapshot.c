@@ -224,3 +224,16 @@ void od_snapshot_free(od_snapshot *snapshot)
     free(snapshot->fresh);
     *snapshot = (od_snapshot){0};
 }
+
+/* From what tasks take more than predicted: where that is nothing it is exactly once. */
+double od_snapshot_slowness(const od_snapshot *s, const od_policy_env *env, unsigned j)
+{
+    double seconds = 0, more = 0;
+    if (!env->slowness || env->slowness->classes == 1)
+        return od_policy_slowness(env, OD_SPEED_GENERAL, j);
+    for (uint32_t t = 0; t < s->problem.ntasks; t++) {
+        seconds += s->seconds[t];
+        more += s->seconds[t] * (od_policy_slowness(env, s->speed_class[t], j) - 1);
+    }
+    return seconds > 0 ? 1 + more / seconds : 1;
+}

@@ -23,5 +23,7 @@ typedef struct od_snapshot {
 /* Of device k. OD_ENOMEM: there is none, nothing is to be freed. */
 od_status od_snapshot_create(od_snapshot *snapshot, const od_known *known, const od_policy_env *env, unsigned k);
 void od_snapshot_free(od_snapshot *snapshot);
+/* Times that its tasks together take on device j what is predicted for them. */
+double od_snapshot_slowness(const od_snapshot *snapshot, const od_policy_env *env, unsigned j);
 
 #endif

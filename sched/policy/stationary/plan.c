@@ -16,24 +16,24 @@ void od_stationary_claim(od_stationary *s, od_known_task *known, unsigned k)
 
 /* --- phases ---------------------------------------------------------------------------------- */
 
-/* What all active devices do at once, in devices. */
-static double speed_of_active(const od_policy_env *env)
+/* What all active devices do at once of these tasks, in devices. */
+static double speed_of_active(const od_policy_env *env, const od_snapshot *tasks)
 {
     double speed = 0;
     for (unsigned k = 0; k < env->ndevices; k++)
-        speed += od_policy_is_idle(env, k) ? 0 : 1 / od_policy_slowness(env, OD_SPEED_GENERAL, k);
+        speed += od_policy_is_idle(env, k) ? 0 : 1 / od_snapshot_slowness(tasks, env, k);
     return speed > 0 ? speed : od_policy_active(env);
 }
 
-/* Seconds of tasks, as they are named, for a device that has none yet, so that all are busy equally long: a phase has
- * tasks of all kinds. */
-static double share_of(const od_stationary *s, unsigned k)
+/* Seconds of tasks, as they are named, for a device that has none yet, so that all are busy equally long with such
+ * tasks. */
+static double share_of(const od_stationary *s, const od_snapshot *tasks, unsigned k)
 {
     const od_known *known = s->env.known;
     double total = known->open_seconds + known->taken_seconds;
     for (unsigned i = 0; i < s->env.ndevices; i++)
         total += known->claimed_seconds[i];
-    return total / speed_of_active(&s->env) / od_policy_slowness(&s->env, OD_SPEED_GENERAL, k);
+    return total / speed_of_active(&s->env, tasks) / od_snapshot_slowness(tasks, &s->env, k);
 }
 
 /* True where tasks outside the phase wait for tasks in it. */
@@ -174,15 +174,17 @@ static void end_planning(od_background *job, bool carried_out)
     free_planning(planning);
 }
 
-/* Several devices that have nothing yet, tasks that wait for each other, and not more than can be simulated some
- * dozen times. */
+/* Several devices that have nothing yet, tasks that wait for each other or that suit some devices better than others, and
+ * not more than can be simulated some dozen times. */
 static bool may_plan_jointly(const od_stationary *s, const od_phase_problem *p)
 {
     enum { MOST_TASKS = 32768 };
+    bool mixed = s->env.slowness && od_slowness_is_mixed(s->env.slowness, s->env.ndevices);
     size_t claimed = 0;
     for (unsigned k = 0; k < s->env.ndevices; k++)
         claimed += s->env.known->claimed[k].count;
-    return od_policy_active(&s->env) > 1 && !claimed && p->first_successor[p->ntasks] && p->ntasks <= MOST_TASKS;
+    return od_policy_active(&s->env) > 1 && !claimed && (p->first_successor[p->ntasks] || mixed) &&
+           p->ntasks <= MOST_TASKS;
 }
 
 /* Returns how many there are. */
@@ -217,8 +219,8 @@ static struct planning *make_planning(od_stationary *s, unsigned k)
     planning->jointly = may_plan_jointly(s, p);
     planning->work = s->env.known->open_seconds;
     planning->phase.order = od_malloc((p->ntasks + 1) * sizeof *planning->phase.order);
-    p->share = share_of(s, k);
-    planning->speed = speed_of_active(&s->env);
+    p->share = share_of(s, &planning->snapshot, k);
+    planning->speed = speed_of_active(&s->env, &planning->snapshot);
     size_t listed = planning->jointly ? p->ntasks + 1 : 1;
     planning->list.order = od_malloc(listed * sizeof *planning->list.order);
     planning->list.place = od_malloc(listed * sizeof *planning->list.place);

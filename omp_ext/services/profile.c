@@ -191,12 +191,12 @@ void od_profile_put_link(const char *link, od_link_row row, double value)
 /* False: as name_code(). */
 static bool name_slowness(char *name, size_t size, const od_entry *code, const char *which, unsigned k)
 {
+    char of[1000];
     if (!code)
-        snprintf(name, size, "all code on machine %u", od_images_machine());
-    else if (!name_code(code->code, name, size))
+        snprintf(of, sizeof of, "code (all) on machine %u", od_images_machine());
+    else if (!name_code(code->code, of, sizeof of))
         return false;
-    size_t length = strlen(name);
-    return snprintf(name + length, size - length, ", slowness of device %u of %s", k, which) < (int)(size - length);
+    return snprintf(name, size, "slowness of %s: device %u of %s", of, k, which) < (int)size;
 }
 
 double od_profile_find_slowness(const od_entry *code, const char *which, unsigned k)

@@ -4,9 +4,12 @@
 
 #include <math.h>
 
-/* Tasks of a device before anything is said of it, and how many count; of a class more, as there are many of these. */
-enum { FIRST = 16, LATEST = 32, FIRST_OF_CLASS = 32, LATEST_OF_CLASS = 64 };
+enum { FIRST = 16, LATEST = 32 };              /* tasks of a device before anything is said of it; that count */
 static const double alike = 1.3, unlike = 1.5; /* below which devices are alike again; from which they are not */
+/* There are many classes, so one of them differs by chance: more tasks count, and while these are few the difference has
+ * to be larger. */
+enum { LATEST_OF_CLASS = 64 };
+static const double unlike_at_first = 2;
 static const double news = 1.1;                /* by how much a slowness changes at least */
 static const double shortest = 100e-6;         /* seconds: what shorter tasks take is not what they compute */
 
@@ -21,14 +24,9 @@ static void average(od_speed *speed, double ratio, uint32_t latest)
     speed->ratio += (ratio - speed->ratio) / (speed->tasks < latest ? ++speed->tasks : latest);
 }
 
-static uint32_t first_of(unsigned speed_class)
-{
-    return speed_class == OD_SPEED_GENERAL ? FIRST : FIRST_OF_CLASS;
-}
-
 static bool is_known(const od_speeds *speeds, unsigned speed_class, unsigned k)
 {
-    return speeds->of[speed_class][k].tasks >= first_of(speed_class);
+    return speeds->of[speed_class][k].tasks >= FIRST;
 }
 
 /* How many times what all tasks together take on a device tasks of the class take there, on those where that is known;
@@ -63,9 +61,9 @@ static double least_above_0(const double *ratio, unsigned count)
 }
 
 /* What a slowness is by now, if it has changed. */
-static double slowness_now(double old, double found)
+static double slowness_now(double old, double found, bool at_first)
 {
-    if (found < (old > 1 ? alike : unlike))
+    if (found < (old > 1 ? alike : at_first ? unlike_at_first : unlike))
         return 1;
     return found > old * news || found < old / news ? found : old;
 }
@@ -84,8 +82,9 @@ static bool update(od_speeds *speeds, unsigned speed_class)
     find_ratios(speeds, speed_class, ratio);
     double fastest = least_above_0(ratio, speeds->ndevices);
     for (unsigned k = 0; k < speeds->ndevices; k++) {
+        bool at_first = speed_class != OD_SPEED_GENERAL && speeds->of[speed_class][k].tasks < LATEST_OF_CLASS;
         if (ratio[k] > 0)
-            any |= set(&slowness[k], slowness_now(slowness[k], ratio[k] / fastest));
+            any |= set(&slowness[k], slowness_now(slowness[k], ratio[k] / fastest, at_first));
         else if (speed_class != OD_SPEED_GENERAL)
             any |= set(&slowness[k], speeds->slowness->times[OD_SPEED_GENERAL][k]);
     }
@@ -118,12 +117,15 @@ bool od_speeds_note(od_speeds *speeds, unsigned speed_class, unsigned k, double 
 
 double od_speeds_found(const od_speeds *speeds, unsigned speed_class, unsigned k)
 {
-    return is_known(speeds, speed_class, k) ? speeds->slowness->times[speed_class][k] : 0;
+    unsigned known = 0;
+    for (unsigned i = 0; i < speeds->ndevices; i++)
+        known += is_known(speeds, speed_class, i);
+    return known > 1 && is_known(speeds, speed_class, k) ? speeds->slowness->times[speed_class][k] : 0;
 }
 
 void od_speeds_recall(od_speeds *speeds, unsigned speed_class, unsigned k, double slowness)
 {
-    speeds->of[speed_class][k] = (od_speed){.tasks = first_of(speed_class), .ratio = slowness, .begun = true};
+    speeds->of[speed_class][k] = (od_speed){.tasks = FIRST, .ratio = slowness, .begun = true};
     if (speed_class == OD_SPEED_GENERAL)
         update_general(speeds);
     else

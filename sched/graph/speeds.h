@@ -35,7 +35,8 @@ void od_speeds_init(od_speeds *speeds, unsigned ndevices, od_slowness *slowness)
  * the slowness of devices has changed. */
 bool od_speeds_note(od_speeds *speeds, unsigned speed_class, unsigned k, double seconds, double predicted);
 
-/* After enough tasks of a class on device k, to be kept for another run: its slowness; else 0. */
+/* The slowness of device k at a class, to be kept for another run; 0: it has run too few tasks of it, or all others
+ * have. */
 double od_speeds_found(const od_speeds *speeds, unsigned speed_class, unsigned k);
 /* What another run has found of a class of which no task has been noted on k yet. */
 void od_speeds_recall(od_speeds *speeds, unsigned speed_class, unsigned k, double slowness);

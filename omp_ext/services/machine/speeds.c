@@ -4,6 +4,7 @@
 
 #include "omp_ext/services/profile.h"
 #include "sched/graph/speeds.h"
+#include "util/container/hash.h"
 
 #include <stdio.h>
 
@@ -15,8 +16,9 @@ static char devices[64]; /* which these are */
 static bool may_be_unlike(const od_backend *backend)
 {
     bool any = !backend->in_process;
-    for (unsigned k = 1; k < backend->ndevices; k++)
-        any |= backend->kernels_slower[k] != backend->kernels_slower[0];
+    for (unsigned i = 0; i < backend->nslowed; i++)
+        for (unsigned k = 1; k < backend->ndevices; k++)
+            any |= backend->slowed[i].times[k] != backend->slowed[i].times[0];
     return any;
 }
 
@@ -24,9 +26,9 @@ static void name_devices(const od_backend *backend)
 {
     const od_backend_ops *ops = backend->ops;
     uint32_t identity = ops->identity ? ops->identity(backend->state) : 0;
-    for (unsigned k = 0; k < backend->ndevices; k++)
-        identity = identity * 31 + backend->kernels_slower[k];
-    snprintf(devices, sizeof devices, "%u devices of %s %08x", backend->ndevices, ops->name, identity);
+    uint64_t slowed = od_hash(OD_HASH_START, backend->slowed, backend->nslowed * sizeof *backend->slowed);
+    snprintf(devices, sizeof devices, "%u devices of %s %08x", backend->ndevices, ops->name,
+             identity ^ (uint32_t)slowed);
 }
 
 static void recall(const od_entry *code, unsigned speed_class)

@@ -174,7 +174,7 @@ static void end_planning(od_background *job, bool carried_out)
     free_planning(planning);
 }
 
-/* Several devices that have nothing yet, tasks that wait for each other or that suit some devices better than others, and
+/* Several devices that have nothing yet, tasks that wait for each other or that not all devices are as good at, and
  * not more than can be simulated some dozen times. */
 static bool may_plan_jointly(const od_stationary *s, const od_phase_problem *p)
 {

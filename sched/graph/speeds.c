@@ -6,8 +6,8 @@
 
 enum { FIRST = 16, LATEST = 32 };              /* tasks of a device before anything is said of it; that count */
 static const double alike = 1.3, unlike = 1.5; /* below which devices are alike again; from which they are not */
-/* There are many classes, so one of them differs by chance: more tasks count, and while these are few the difference has
- * to be larger. */
+/* There are many classes, so one of them differs by chance: more tasks count, and while these are few the difference
+ * has to be larger. */
 enum { LATEST_OF_CLASS = 64 };
 static const double unlike_at_first = 2;
 static const double news = 1.1;                /* by how much a slowness changes at least */

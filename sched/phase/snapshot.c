@@ -229,7 +229,7 @@ void od_snapshot_free(od_snapshot *snapshot)
 double od_snapshot_slowness(const od_snapshot *s, const od_policy_env *env, unsigned j)
 {
     double seconds = 0, more = 0;
-    if (!env->slowness || env->slowness->classes == 1)
+    if (!env->slowness || !od_slowness_is_mixed(env->slowness, env->ndevices))
         return od_policy_slowness(env, OD_SPEED_GENERAL, j);
     for (uint32_t t = 0; t < s->problem.ntasks; t++) {
         seconds += s->seconds[t];

@@ -25,17 +25,6 @@ static double speed_of_active(const od_policy_env *env, const od_snapshot *tasks
     return speed > 0 ? speed : od_policy_active(env);
 }
 
-/* Seconds of tasks, as they are named, for a device that has none yet, so that all are busy equally long with such
- * tasks. */
-static double share_of(const od_stationary *s, const od_snapshot *tasks, unsigned k)
-{
-    const od_known *known = s->env.known;
-    double total = known->open_seconds + known->taken_seconds;
-    for (unsigned i = 0; i < s->env.ndevices; i++)
-        total += known->claimed_seconds[i];
-    return total / speed_of_active(&s->env, tasks) / od_snapshot_slowness(tasks, &s->env, k);
-}
-
 /* True where tasks outside the phase wait for tasks in it. */
 static bool is_awaited(const od_phase_problem *p, const od_phase_result *phase)
 {
@@ -197,6 +186,18 @@ static unsigned list_active(const od_policy_env *env, unsigned *which)
     return count;
 }
 
+/* Seconds of tasks, as they are named, for a device that has none yet, so that all are busy equally long with such
+ * tasks. */
+static double share_of(const struct planning *planning)
+{
+    const od_stationary *s = planning->s;
+    const od_known *known = s->env.known;
+    double total = known->open_seconds + known->taken_seconds;
+    for (unsigned i = 0; i < s->env.ndevices; i++)
+        total += known->claimed_seconds[i];
+    return total / planning->speed / od_snapshot_slowness(&planning->snapshot, &s->env, planning->k);
+}
+
 static struct planning *make_planning(od_stationary *s, unsigned k)
 {
     struct planning *planning = od_calloc(1, sizeof *planning);
@@ -219,8 +220,8 @@ static struct planning *make_planning(od_stationary *s, unsigned k)
     planning->jointly = may_plan_jointly(s, p);
     planning->work = s->env.known->open_seconds;
     planning->phase.order = od_malloc((p->ntasks + 1) * sizeof *planning->phase.order);
-    p->share = share_of(s, &planning->snapshot, k);
     planning->speed = speed_of_active(&s->env, &planning->snapshot);
+    p->share = share_of(planning);
     size_t listed = planning->jointly ? p->ntasks + 1 : 1;
     planning->list.order = od_malloc(listed * sizeof *planning->list.order);
     planning->list.place = od_malloc(listed * sizeof *planning->list.place);

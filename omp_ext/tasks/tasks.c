@@ -2,10 +2,10 @@
 /* What target tasks and host tasks have in common. See tasks.h. */
 #include "omp_ext/tasks/tasks.h"
 
-#include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/teams/detach.h"
 #include "omp_ext/libomp/teams/events.h"
 #include "omp_ext/libomp/teams/parent.h"
+#include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"

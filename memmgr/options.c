@@ -54,7 +54,8 @@ const od_option_spec od_memory_option_rows[] = {
      "gives it back), or "
      "omptarget, through libomptarget (omptarget:link=RATE limits all transfers to and from LLVM's host devices "
      "together to so many bytes per second, slow=TIMES lets their kernels take so many times as long, slow=8/2 those "
-     "of the first one 8 and of all others 2 times); auto selects cuda if all devices are NVIDIA's.",
+     "of the first one 8 and of all others 2 times, slow=gemm:8/2 those with gemm in their name); auto selects cuda if "
+     "all devices are NVIDIA's.",
      backend_hints, parse_backend, MEMBER(backend)},
     {OD_OPTION_PREFIX "SPILL", "spill", "flag", "1", "", "0|1",
      "Inside a data region, tiles are evicted to a spill area in host memory, as large as the region; 0 evicts them to "

@@ -238,8 +238,8 @@ static const od_option_spec rows[] = {
      "`ompdarts run` does so on a terminal by default.",
      progress_hints, od_option_flag, MEMBER(progress)},
     {OD_OPTION_PREFIX "CACHE", "cache", "flag", "1", "", "0|1",
-     "Keeps kernel times, link speeds and what auto has found between runs, in $XDG_CACHE_HOME/ompdarts or "
-     "~/.cache/ompdarts; 0 neither reads nor writes them.",
+     "Keeps kernel times, speeds of links and devices, and what auto has found between runs, in "
+     "$XDG_CACHE_HOME/ompdarts or ~/.cache/ompdarts; 0 neither reads nor writes them.",
      NULL, od_option_flag, MEMBER(cache)},
     {OD_OPTION_PREFIX "DISABLE", "disable", "flag", "0", "", "0|1",
      "Switches ompdarts off: the program runs as if without it.", NULL, od_option_flag, MEMBER(disable)},

@@ -40,6 +40,7 @@
 #ifndef OD_SCHED_POLICY_H
 #define OD_SCHED_POLICY_H
 
+#include "memmgr/device/slowness.h"
 #include "sched/background.h"
 #include "sched/choice.h"
 #include "sched/event.h"
@@ -47,7 +48,7 @@
 #include "util/container/registry.h"
 #include "util/status.h"
 
-enum { OD_POLICY_INTERFACE = 12, OD_POLICY_OPTIONS_MAX = 16 };
+enum { OD_POLICY_INTERFACE = 13, OD_POLICY_OPTIONS_MAX = 16 };
 
 #define OD_NEVER UINT64_MAX
 
@@ -68,7 +69,7 @@ typedef struct od_device_load {
     unsigned queued;  /* tasks in its task buffer, or waiting for their loads */
     unsigned running; /* tasks, but those whose thread waits for a task inside */
     unsigned loads;   /* under way to it */
-    double seconds;   /* predicted duration of all of them */
+    double seconds;   /* predicted duration of all of them there */
 } od_device_load;
 
 /* What the engine offers to a policy. */
@@ -83,7 +84,7 @@ typedef struct od_policy_env {
      * would have to once contents exist; never 0. */
     double (*transfer_time)(void *engine, const od_datum *datum, unsigned k);
     od_device_load (*load)(void *engine, unsigned k);
-    const double *slowness; /* by device: times that a task takes there its `duration`; NULL: once everywhere */
+    const od_slowness *slowness; /* times that tasks take their `duration`; may change; NULL: once everywhere */
     double inbound; /* bytes/s from the host into all devices together, when all that may load do so at once */
     unsigned loading; /* how many these are, here and in transfer_time(); 0: all */
     /* All tasks that the engine knows of and that are not done (sched/graph/known.h); NULL unless the policy
@@ -156,19 +157,16 @@ static inline unsigned od_policy_loading(const od_policy_env *env)
     return env->loading ? env->loading : env->ndevices;
 }
 
-/* Predicted seconds of work on device k, from those that tasks name. */
-static inline double od_policy_seconds(const od_policy_env *env, double duration, unsigned k)
+/* Times that tasks of the class take on device k what is predicted for them. */
+static inline double od_policy_slowness(const od_policy_env *env, unsigned speed_class, unsigned k)
 {
-    return env->slowness ? duration * env->slowness[k] : duration;
+    return env->slowness ? od_slowness_of(env->slowness, speed_class, k) : 1;
 }
 
-/* What the first n devices do at once, in devices as fast as predicted; n if all are. */
-static inline double od_policy_speed(const od_policy_env *env, unsigned n)
+/* Predicted seconds of the task on device k. */
+static inline double od_policy_seconds(const od_policy_env *env, const od_task *task, unsigned k)
 {
-    double speed = 0;
-    for (unsigned k = 0; k < n; k++)
-        speed += 1 / od_policy_seconds(env, 1, k);
-    return speed;
+    return task->duration * od_policy_slowness(env, task->speed_class, k);
 }
 
 static inline bool od_policy_is_idle(const od_policy_env *env, unsigned k)

@@ -47,6 +47,7 @@ typedef struct od_task {
     double duration;   /* predicted, seconds */
     double host_seconds; /* likewise of its host version on a CPU worker; 0: not known; below 0: it may not run there */
     const void *kind;  /* equal for tasks that do the same with their data: what the program calls; NULL: unknown */
+    unsigned speed_class; /* its row of od_slowness */
     bool external;     /* a thread of the program runs it itself: it needs no device worker */
     bool shows;        /* its data are bound to the device that it is given, see od_engine_bind() */
     bool advisory;     /* a reservation, which saves time: completed at once, as failed, where no device has room */
@@ -78,6 +79,7 @@ typedef struct od_task {
     int32_t product;           /* of `access`, what could be made again by running it again; -1: nothing */
     od_recipe *remakes;        /* it runs again, for this (sched/engine/data/recompute.h), or NULL */
     uint32_t waits_for;        /* of `access`, which it was found to wait for last: the next look begins there */
+    double running_seconds;    /* predicted when it started on a device */
     bool failed;               /* its last run did none of its work, and it runs again elsewhere: the device could not,
                                 * or it was a reservation that was given up or that no device had room for */
     unsigned worker;           /* the CPU worker that runs its host version */

@@ -53,18 +53,20 @@ double sim_bound_compulsory(const sim_graph *graph)
     return bytes;
 }
 
-static double least_slowness(const sim_machine *machine)
+static double least_slowness(const sim_machine *machine, const char *kernel)
 {
     double least = (double)INFINITY;
+    unsigned speed_class = sim_platform_speed_class(machine->platform, kernel);
     for (unsigned k = 0; k < machine->ndevices; k++)
-        least = fmin(least, machine->platform->topology->slowness[k]);
+        least = fmin(least, od_slowness_of(&machine->platform->topology->slowness, speed_class, k));
     return least;
 }
 
 /* Where it ends first. */
 static double least_seconds(const sim_graph *graph, const sim_machine *machine, uint32_t t)
 {
-    double seconds = sim_task_seconds(graph, machine->platform, t) * least_slowness(machine);
+    const char *kernel = graph->kernels[graph->tasks[t].kernel].name;
+    double seconds = sim_task_seconds(graph, machine->platform, t) * least_slowness(machine, kernel);
     double host = sim_task_host_seconds(graph, machine, t);
     return host > 0 ? fmin(seconds, host) : seconds;
 }

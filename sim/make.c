@@ -128,13 +128,15 @@ static od_status make_tasks(simulation *s)
             return OD_EINVAL;
         }
         s->seconds[t] = seconds;
-        s->task[t] = (od_task){.bound = OD_NOWHERE,
-                               .duration = seconds,
-                               .host_seconds = sim_task_host_seconds(g, s->machine, t),
-                               .kind = &g->kernels[task->kernel],
-                               .pure = true,
-                               .naccess = task->naccess,
-                               .access = &s->access[task->first_access]};
+        s->task[t] =
+            (od_task){.bound = OD_NOWHERE,
+                      .duration = seconds,
+                      .host_seconds = sim_task_host_seconds(g, s->machine, t),
+                      .kind = &g->kernels[task->kernel],
+                      .speed_class = sim_platform_speed_class(s->machine->platform, g->kernels[task->kernel].name),
+                      .pure = true,
+                      .naccess = task->naccess,
+                      .access = &s->access[task->first_access]};
         s->waiting_for[t] = task->nbefore;
     }
     link_successors(s);

@@ -326,7 +326,7 @@ static void make_topology(sim_platform *platform)
     platform->topology->turns = platform->turns;
     platform->topology->by_latency = true;
     for (int k = 0; k < n; k++)
-        platform->topology->slowness[k] = usual_speed / sg_host_get_speed(platform->device[k]);
+        platform->topology->slowness.times[OD_SPEED_GENERAL][k] = usual_speed / sg_host_get_speed(platform->device[k]);
     for (int k = 0; k < n; k++)
         add_way(platform, &numbered, OD_HOST, k);
     for (int k = 0; k < n; k++)
@@ -335,6 +335,52 @@ static void make_topology(sim_platform *platform)
         for (int to = 0; to < n; to++)
             if (from != to)
                 add_way(platform, &numbered, from, to);
+}
+
+/* --- devices that are faster or slower at some kernels -------------------------------------- */
+
+unsigned sim_platform_speed_class(const sim_platform *platform, const char *kernel)
+{
+    for (unsigned c = 1; c < platform->topology->slowness.classes; c++)
+        if (strcmp(platform->kernel[c], kernel) == 0)
+            return c;
+    return OD_SPEED_GENERAL;
+}
+
+/* A word KERNEL:TIMES of device k. False: it is none, or there are too many kernels. */
+static bool take_times(sim_platform *platform, unsigned k, const char *word)
+{
+    od_slowness *slowness = &platform->topology->slowness;
+    const char *colon = strrchr(word, ':');
+    char kernel[sizeof platform->kernel[0]], *end = NULL;
+    double times = colon ? strtod(colon + 1, &end) : 0;
+    if (!(times > 0 && times < 1e6) || *end || colon == word || (size_t)(colon - word) >= sizeof kernel)
+        return false;
+    snprintf(kernel, sizeof kernel, "%.*s", (int)(colon - word), word);
+    unsigned speed_class = sim_platform_speed_class(platform, kernel);
+    if (speed_class == OD_SPEED_GENERAL) {
+        speed_class = od_slowness_add(slowness);
+        memcpy(platform->kernel[speed_class], kernel, sizeof kernel);
+    }
+    slowness->times[speed_class][k] = slowness->times[OD_SPEED_GENERAL][k] * times;
+    return speed_class != OD_SPEED_GENERAL;
+}
+
+static od_status read_times_of(sim_platform *platform, unsigned k, const char *path, char *error, size_t size)
+{
+    const char *text = sg_host_get_property_value(platform->device[k], "times");
+    char *words = text ? sim_checked(strdup(text)) : NULL, *rest = NULL;
+    od_status status = OD_OK;
+    for (char *word = words ? strtok_r(words, " ", &rest) : NULL; word && !status; word = strtok_r(NULL, " ", &rest))
+        if (!take_times(platform, k, word)) {
+            snprintf(error, size,
+                     "platform %s: '%s' in the property times of the host gpu%u is not KERNEL:TIMES, or there are more "
+                     "than %d kernels in such",
+                     path, word, k, OD_SPEED_CLASSES - 1);
+            status = OD_EINVAL;
+        }
+    free(words);
+    return status;
 }
 
 /* --- trying it ---------------------------------------------------------------------------- */
@@ -426,6 +472,8 @@ od_status sim_platform_load(const char *name, sim_platform *platform, char *erro
     status = read_properties(platform, path, error, size);
     if (!status)
         make_topology(platform);
+    for (unsigned k = 0; !status && k < platform->ndevices; k++)
+        status = read_times_of(platform, k, path, error, size);
     return status;
 }
 
@@ -446,7 +494,7 @@ double sim_platform_speed(const sim_platform *platform, unsigned ndevices)
 {
     double speed = 0;
     for (unsigned k = 0; k < ndevices; k++)
-        speed += 1 / platform->topology->slowness[k];
+        speed += 1 / od_slowness_least(&platform->topology->slowness, k);
     return speed;
 }
 

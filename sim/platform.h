@@ -15,7 +15,9 @@
  *   core-kernels  file with their kernel times, beside the platform file
  *   core-peak     GFlop/s of a core
  *
- * Kernels take the time in the table on a host gpuK of speed 1Gf, and half of it on one of 2Gf.
+ * Kernels take the time in the table on a host gpuK of speed 1Gf, and half of it on one of 2Gf. A device that is faster
+ * or slower at some has the property
+ *   times  words KERNEL:TIMES: such a kernel takes so many times as long there as the device's speed says
  *
  * Kernel times: lines "NAME TILE SECONDS # where it comes from"; of cores "NAME TILE SECONDS [CORES]", of a worker of
  * so many (1). For a tile size that is not there the time is scaled from the nearest one by the number of operations,
@@ -55,6 +57,7 @@ typedef struct sim_platform {
     sg_host_t device[OD_MAX_DEVICES];
     sim_times times, core_times;
     od_topology *topology; /* of all devices */
+    char kernel[OD_SPEED_CLASSES][64]; /* that a device is faster or slower at, by speed class */
 } sim_platform;
 
 /* Loads NAME (of the platforms that come with ompdarts) or a file. Once per process: SimGrid has one platform.
@@ -70,10 +73,12 @@ const char *const *sim_platform_names(void);
 od_link sim_platform_link(const sim_platform *platform, int from, int to, unsigned ndevices);
 /* Bandwidth from the host into the first devices together, all ways used at once, bytes/s. */
 double sim_platform_inbound(const sim_platform *platform, unsigned ndevices);
-/* What the first devices compute at once, in devices for which kernel times are as they stand. */
+/* What the first devices compute at once at most, in devices for which kernel times are as they stand. */
 double sim_platform_speed(const sim_platform *platform, unsigned ndevices);
 /* Time of one call, or 0: the table has no such kernel. */
 double sim_platform_seconds(const sim_platform *platform, const char *kernel, uint32_t tile);
+/* Of its tasks. */
+unsigned sim_platform_speed_class(const sim_platform *platform, const char *kernel);
 /* Likewise on so many cores of the host together. */
 double sim_platform_core_seconds(const sim_platform *platform, const char *kernel, uint32_t tile, unsigned cores);
 

@@ -52,13 +52,15 @@ static bool make_tasks(const sim_graph *g, const sim_machine *m, played *p)
     p->priority = sim_checked(calloc(g->ntasks + 1, sizeof *p->priority));
     for (uint32_t t = 0; t < g->ntasks; t++) {
         const sim_task *task = &g->tasks[t];
-        p->tasks[t] = (od_play_task){.seconds = sim_task_seconds(g, m->platform, t),
-                                     .host_seconds = sim_task_host_seconds(g, m, t),
-                                     .kind = &g->kernels[task->kernel],
-                                     .bound = OD_NOWHERE,
-                                     .first_access = task->first_access,
-                                     .naccess = task->naccess,
-                                     .before = task->nbefore};
+        p->tasks[t] =
+            (od_play_task){.seconds = sim_task_seconds(g, m->platform, t),
+                           .host_seconds = sim_task_host_seconds(g, m, t),
+                           .kind = &g->kernels[task->kernel],
+                           .speed_class = sim_platform_speed_class(m->platform, g->kernels[task->kernel].name),
+                           .bound = OD_NOWHERE,
+                           .first_access = task->first_access,
+                           .naccess = task->naccess,
+                           .before = task->nbefore};
         p->priority[t] = task->priority;
         if (p->tasks[t].seconds <= 0)
             return false;

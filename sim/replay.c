@@ -445,10 +445,10 @@ static void create(simulation *s, uint32_t n)
     const sim_node *node = &s->replay->r->nodes[n];
     if (node->task != SIM_NO_TASK)
         s->task[node->task].created_ns = sim_now_ns();
-    const void *kind = node->task != SIM_NO_TASK ? s->task[node->task].kind : NULL;
+    const od_task *task = node->task != SIM_NO_TASK ? &s->task[node->task] : &(od_task){0};
     if (node->seconds > 0 || ((s->machine->guard || s->machine->spill_limit) && node->task != SIM_NO_TASK))
-        s->replay->node[n].submission =
-            od_engine_submit(s->engine, kind, node->seconds, s->replay->r->uses + node->first_use, node->nuses);
+        s->replay->node[n].submission = od_engine_submit(s->engine, task->kind, task->speed_class, node->seconds,
+                                                         s->replay->r->uses + node->first_use, node->nuses);
     else
         announce(s, n);
     if (!s->replay->same && (node->task != SIM_NO_TASK || s->replay->node[n].first_step))

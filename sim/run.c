@@ -84,6 +84,7 @@ static od_task *again(void *driver, const od_task *task)
                       .duration = task->duration,
                       .host_seconds = -1,
                       .kind = task->kind,
+                      .speed_class = task->speed_class,
                       .naccess = task->naccess,
                       .access = (od_access *)(copy + 1),
                       .user = (void *)(uintptr_t)task};
@@ -174,8 +175,8 @@ static void submit_all(simulation *s)
     for (uint32_t t = 0; t < s->graph->ntasks && s->machine->cpus; t++)
         od_engine_expect_host(s->engine, s->task[t].kind, s->task[t].host_seconds);
     for (uint32_t t = 0; s->submission && t < s->graph->ntasks; t++)
-        s->submission[t] = od_engine_submit(s->engine, s->task[t].kind, s->task[t].duration, uses_of(s, t, uses),
-                                            s->graph->tasks[t].naccess);
+        s->submission[t] = od_engine_submit(s->engine, s->task[t].kind, s->task[t].speed_class, s->task[t].duration,
+                                            uses_of(s, t, uses), s->graph->tasks[t].naccess);
 }
 
 static void make_ready(simulation *s, uint32_t t)
@@ -294,7 +295,7 @@ static void worker_main(int argc, char **argv)
     simulation *s = sim_running();
     unsigned k = sim_actor_number(argc, argv);
     device *self = &s->device[k];
-    double slowness = k < s->machine->ndevices ? s->machine->platform->topology->slowness[k] : 1;
+    const od_slowness *slowness = &s->machine->platform->topology->slowness;
     sg_sem_t own = self->own ? self->own[self->workers++] : NULL;
     for (;;) {
         sg_sem_acquire(self->work);
@@ -303,7 +304,8 @@ static void worker_main(int argc, char **argv)
         double start = simgrid_get_clock();
         uint32_t t = sim_task_number(s, task);
         double seconds = s->recursive ? task->duration : s->seconds[t];
-        sg_actor_sleep_for(task->place == OD_HOST ? task->host_seconds : seconds * slowness);
+        sg_actor_sleep_for(task->place == OD_HOST ? task->host_seconds
+                                                  : seconds * od_slowness_of(slowness, task->speed_class, k));
         if (s->replay)
             sim_replay_await_end(s, own, t);
         s->end = simgrid_get_clock();

@@ -41,6 +41,15 @@ static void give_pools_back(od_backend *backend)
     backend->ndevices = 0;
 }
 
+unsigned od_backend_slows(const od_backend *backend, const char *kernel, unsigned k)
+{
+    unsigned times = 1;
+    for (unsigned i = 0; i < backend->nslowed; i++)
+        if (strstr(kernel, backend->slowed[i].kernel))
+            times = backend->slowed[i].times[k];
+    return times;
+}
+
 od_status od_backend_take_pools(od_backend *backend, unsigned ndevices, size_t bytes)
 {
     backend->ndevices = 0;

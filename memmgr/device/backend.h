@@ -121,6 +121,14 @@ typedef struct od_backend_ops {
     void (*name_of)(void *state, unsigned k, char *text, size_t size);
 } od_backend_ops;
 
+enum { OD_MOST_SLOWED = 4 };
+
+/* Kernels that are to take longer on purpose. */
+typedef struct od_slowed {
+    char kernel[32];                /* a part of their names; "": all */
+    uint16_t times[OD_MAX_DEVICES]; /* by device: that they take as long as they compute, at least 1 */
+} od_slowed;
+
 typedef struct od_backend {
     const od_backend_ops *ops;
     void *state;
@@ -128,11 +136,14 @@ typedef struct od_backend {
     const od_window_ops *windows;       /* with the back-end's state; NULL: there are none */
     bool in_process;                    /* the devices' memory is the process's own */
     double shared_link;                 /* bytes/s that all copies share; 0: not known, or not shared */
-    /* By device: times that kernels are to take on purpose; 0 and 1: as long as they do. */
-    uint32_t kernels_slower[OD_MAX_DEVICES];
+    od_slowed slowed[OD_MOST_SLOWED];
+    unsigned nslowed;                   /* of these */
     void *pool_address[OD_MAX_DEVICES]; /* device address of offset 0 of each pool */
     size_t pool_bytes[OD_MAX_DEVICES];  /* od_backend_pool_bytes(): trimming makes it less at any moment */
 } od_backend;
+
+/* Times that the kernel of this name is to take as long as it computes on device k. */
+unsigned od_backend_slows(const od_backend *backend, const char *kernel, unsigned k);
 
 /* Takes each device's pool memory, `bytes` each, and a few bytes more behind it for od_backend_answers(). Where windows
  * have pages of their own it is whole ones, and with too few of these there are no windows. On failure all is given

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-enum { OD_BACKEND_SETTINGS = 64 }; /* bytes, for what the words of a back-end say */
+enum { OD_BACKEND_SETTINGS = 256 }; /* bytes, for what the words of a back-end say */
 
 /* Whether the program has this device code. */
 struct od_mpi_kernel;

@@ -148,10 +148,16 @@ od_status od_backend_omptarget(od_backend *backend, const od_omptarget_api *api,
 
 enum { MOST_SLOW = 1000, MOST_UNLIKE = 8 };
 
+/* As od_slowed; by device, the last one for all others; 0: as the device before it. */
+typedef struct slow_word {
+    char kernel[sizeof((od_slowed){0}).kernel];
+    uint16_t times[MOST_UNLIKE];
+} slow_word;
+
 typedef struct omptarget_settings {
     double link; /* bytes/s, shared by all devices; 0: not slowed */
-    /* Times that a kernel takes, by device, the last one for all others; 0: as the device before it, or once. */
-    uint16_t slow[MOST_UNLIKE];
+    slow_word slow[OD_MOST_SLOWED];
+    unsigned nslow;
 } omptarget_settings;
 
 _Static_assert(sizeof(omptarget_settings) <= OD_BACKEND_SETTINGS, "fits");
@@ -169,17 +175,16 @@ static od_status take_link(const char *text, void *value)
 }
 
 /* TIMES, or TIMES/TIMES..., at most MOST_UNLIKE of these. */
-static od_status take_slow(const char *text, void *value)
+static od_status parse_times(const char *text, uint16_t *slow)
 {
-    omptarget_settings *settings = value;
-    for (unsigned k = 0; text && k < MOST_UNLIKE; k++) {
+    for (unsigned k = 0; k < MOST_UNLIKE; k++) {
         char word[8];
         size_t length = strcspn(text, "/");
         uint32_t times;
         snprintf(word, sizeof word, "%.*s", (int)length, text);
         if (length >= sizeof word || od_parse_count(word, MOST_SLOW, &times))
             return OD_EINVAL;
-        settings->slow[k] = (uint16_t)times;
+        slow[k] = (uint16_t)times;
         if (!text[length])
             return OD_OK;
         text += length + 1;
@@ -187,12 +192,30 @@ static od_status take_slow(const char *text, void *value)
     return OD_EINVAL;
 }
 
+/* Such times, or KERNEL:TIMES. */
+static od_status take_slow(const char *text, void *value)
+{
+    omptarget_settings *settings = value;
+    const char *colon = text ? strrchr(text, ':') : NULL;
+    size_t length = colon ? (size_t)(colon - text) : 0;
+    if (!text || settings->nslow == OD_MOST_SLOWED || colon == text || length >= sizeof settings->slow->kernel)
+        return OD_EINVAL;
+    slow_word *slow = &settings->slow[settings->nslow++];
+    snprintf(slow->kernel, sizeof slow->kernel, "%.*s", (int)length, text);
+    return parse_times(colon ? colon + 1 : text, slow->times);
+}
+
 static void slow_down(od_backend *backend, const omptarget_settings *settings)
 {
-    uint32_t times = 0;
-    for (unsigned k = 0; k < OD_MAX_DEVICES; k++) {
-        times = k < MOST_UNLIKE && settings->slow[k] ? settings->slow[k] : times;
-        backend->kernels_slower[k] = times;
+    for (unsigned i = 0; i < settings->nslow; i++) {
+        const slow_word *slow = &settings->slow[i];
+        od_slowed *slowed = &backend->slowed[backend->nslowed++];
+        uint16_t times = 1;
+        memcpy(slowed->kernel, slow->kernel, sizeof slowed->kernel);
+        for (unsigned k = 0; k < OD_MAX_DEVICES; k++) {
+            times = k < MOST_UNLIKE && slow->times[k] ? slow->times[k] : times;
+            slowed->times[k] = times;
+        }
     }
 }
 
@@ -215,8 +238,10 @@ static const od_backend_type omptarget_type = {
     .description = "any device, by blocking copies through libomptarget",
     .rank = 1,
     .words = words,
-    .usage = "link=RATE,slow=TIMES; RATE: 0 (off) or bytes per second, at least 100K, such as 400M or 12G; TIMES: 1 "
-             "(off) to 1000, or up to eight of these, such as 8/2, by device, the last one for all others",
+    .usage =
+        "link=RATE,slow=TIMES,slow=KERNEL:TIMES; RATE: 0 (off) or bytes per second, at least 100K, such as 400M or "
+        "12G; TIMES: 1 (off) to 1000, or up to eight of these, such as 8/2, by device, the last one for all "
+        "others; KERNEL: a part of its name; slow= up to four times, the last one that names a kernel counts",
     .open = open_omptarget,
 };
 

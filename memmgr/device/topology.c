@@ -16,13 +16,11 @@ od_topology *od_topology_create(unsigned ndevices)
         return NULL;
     t->ndevices = ndevices;
     t->way = od_calloc((ndevices + 1) * (size_t)(ndevices + 1), sizeof *t->way);
-    t->slowness = od_malloc((ndevices + (size_t)1) * sizeof *t->slowness);
-    if (!t->way || !t->slowness) {
+    od_slowness_init(&t->slowness);
+    if (!t->way) {
         od_topology_destroy(t);
         return NULL;
     }
-    for (unsigned k = 0; k < ndevices; k++)
-        t->slowness[k] = 1;
     return t;
 }
 
@@ -43,7 +41,6 @@ od_topology *od_topology_copy(const od_topology *topology)
     size_t places = topology->ndevices + (size_t)1;
     bool ok = true;
     *t = *topology;
-    t->slowness = copied(topology->slowness, topology->ndevices, sizeof *t->slowness, &ok);
     t->capacity = copied(topology->capacity, topology->nlinks, sizeof *t->capacity, &ok);
     t->way = copied(topology->way, places * places, sizeof *t->way, &ok);
     t->on_way = copied(topology->on_way, topology->non_way, sizeof *t->on_way, &ok);
@@ -59,7 +56,6 @@ void od_topology_destroy(od_topology *t)
 {
     if (!t)
         return;
-    free(t->slowness);
     free(t->capacity);
     free(t->way);
     free(t->on_way);

@@ -13,6 +13,7 @@
 #define OD_MEMMGR_DEVICE_TOPOLOGY_H
 
 #include "memmgr/data/datum.h"
+#include "memmgr/device/slowness.h"
 #include "util/status.h"
 
 /* What one transfer sees of a way. */
@@ -32,12 +33,12 @@ typedef struct od_topology {
     bool by_latency;  /* parts of a link that transfers share are inverse to the latencies of their ways, as in
                        * SimGrid's model CM02; else they are equal */
     bool turns;       /* one transfer at a time, first come, first served */
-    double *slowness; /* by device: times that a task takes there what is predicted for it; 1 unless it is set */
     double *capacity; /* by link: bytes/s */
     uint32_t nlinks, links_room;
     od_way *way;      /* by row (from) and column (to), the host last */
     uint32_t *on_way; /* links */
     uint32_t non_way, on_way_room;
+    od_slowness slowness; /* 1 unless it is set */
 } od_topology;
 
 /* Of so many devices, without links and ways. NULL: out of memory. */

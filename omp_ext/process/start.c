@@ -18,12 +18,13 @@
 #include "omp_ext/runtime/cpu/cpu.h"
 #include "omp_ext/runtime/cpu/crash.h"
 #include "omp_ext/services/info.h"
-#include "omp_ext/services/links.h"
+#include "omp_ext/services/machine/links.h"
+#include "omp_ext/services/machine/speeds.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/services.h"
 #include "omp_ext/services/tracing.h"
-#include "omp_ext/tasks/job.h"
 #include "omp_ext/split/split.h"
+#include "omp_ext/tasks/job.h"
 #include "util/clock.h"
 #include "util/file/sibling.h"
 #include "util/lock.h"
@@ -123,7 +124,7 @@ static od_status start_engine(void)
     if (!links)
         return OD_ENOMEM;
     od_runtime.links = links;
-    od_speeds_init(&od_runtime.speeds, n);
+    od_kernel_speeds_start(&od_runtime.backend, &links->slowness);
     od_engine_config config = {
         .ndevices = n,
         .memory = od_runtime.backend.pool_bytes[0],

@@ -29,7 +29,6 @@
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/runtime/workers.h"
 #include "omp_ext/services/service.h"
-#include "sched/graph/speeds.h"
 #include "util/lock.h"
 
 #pragma GCC visibility push(hidden)
@@ -60,7 +59,6 @@ typedef struct od_runtime_state {
     int virtual_number;
     int kernel_threads;                 /* od_runtime_kernel_threads() */
     od_topology *links;                 /* of the machine */
-    od_speeds speeds;
     od_job *jobs_done, **jobs_done_end; /* outbox: completed jobs */
     od_waiter *requests_done;           /* outbox: completed requests with a notify */
     od_gate *gates;                     /* outbox: gates to be opened */

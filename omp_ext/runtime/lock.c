@@ -12,6 +12,7 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/runtime/own_copies.h"
 #include "omp_ext/services/check/check.h"
+#include "omp_ext/services/machine/speeds.h"
 #include "omp_ext/tasks/entry.h"
 #include "util/clock.h"
 #include "util/thread.h"
@@ -26,24 +27,11 @@ void od_runtime_note_job(od_job *job)
     od_list_push_back(&od_runtime.live, &job->live);
 }
 
-/* LLVM's host devices are alike, unless they are slowed on purpose. */
-static bool may_be_unlike(void)
-{
-    const od_backend *backend = &od_runtime.backend;
-    bool unlike = !backend->in_process;
-    for (unsigned k = 1; k < backend->ndevices; k++)
-        unlike |= backend->kernels_slower[k] != backend->kernels_slower[0];
-    return unlike;
-}
-
 static void learn_speed(const od_job *job, unsigned k)
 {
     const od_entry *entry = job->cost;
-    if (!entry || entry->cost.runs < OD_COST_FIRST || job->kind != OD_JOB_KERNEL || !may_be_unlike() ||
-        !od_speeds_note(&od_runtime.speeds, k, job->seconds, entry->cost.mean))
-        return;
-    for (unsigned i = 0; i < od_runtime.speeds.ndevices; i++)
-        od_engine_set_slowness(od_runtime.engine, i, od_runtime.speeds.slowness[i]);
+    if (entry && entry->cost.runs >= OD_COST_FIRST && job->kind == OD_JOB_KERNEL)
+        od_kernel_speeds_note(job->code, k, job->seconds, entry->cost.mean);
 }
 
 void od_runtime_note_duration(const od_job *job)
@@ -57,7 +45,8 @@ void od_runtime_note_duration(const od_job *job)
     }
     unsigned k = (unsigned)job->task.place;
     learn_speed(job, k);
-    double seconds = job->seconds / od_runtime.speeds.slowness[k]; /* on the fastest device */
+    double times = od_slowness_of(&od_runtime.links->slowness, job->task.speed_class, k);
+    double seconds = job->seconds / times; /* on the fastest device */
     if (job->cost)
         od_entry_record(job->cost, seconds);
     if (job->code)

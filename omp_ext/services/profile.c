@@ -186,6 +186,35 @@ void od_profile_put_link(const char *link, od_link_row row, double value)
     od_history_put(history, &(od_history_row){.size = row, .count = 1, .mean = value, .name = name});
 }
 
+/* --- devices of unequal speed ---------------------------------------------------- */
+
+/* False: as name_code(). */
+static bool name_slowness(char *name, size_t size, const od_entry *code, const char *which, unsigned k)
+{
+    char of[1000];
+    if (!code)
+        snprintf(of, sizeof of, "code (all) on machine %u", od_images_machine());
+    else if (!name_code(code->code, of, sizeof of))
+        return false;
+    return snprintf(name, size, "slowness of %s: device %u of %s", of, k, which) < (int)size;
+}
+
+double od_profile_find_slowness(const od_entry *code, const char *which, unsigned k)
+{
+    static const double most = 1e6;
+    char name[1024];
+    const od_history_row *found =
+        history && name_slowness(name, sizeof name, code, which, k) ? od_history_find(history, name, 0) : NULL;
+    return found && found->mean >= 1 && found->mean <= most ? found->mean : 0;
+}
+
+void od_profile_put_slowness(const od_entry *code, const char *which, unsigned k, double times)
+{
+    char name[1024];
+    if (history && name_slowness(name, sizeof name, code, which, k))
+        od_history_put(history, &(od_history_row){.count = 1, .mean = times, .name = name});
+}
+
 /* --- graphs -------------------------------------------------------------------- */
 
 /* How the names of a graph's rows begin; settings follow. Memory is not the same to the byte in each run. False: the

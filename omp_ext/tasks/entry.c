@@ -206,6 +206,8 @@ static void forget(od_entry *entry)
     od_slicing_destroy(entry->slicing);
     entry->slicing = NULL;
     entry->weight = 0;
+    entry->speed_class = OD_SPEED_GENERAL;
+    entry->has_speed_class = false;
     entry->profile_read = false;
     entry->news = 0;
     entry->kind = OD_ENTRY_UNKNOWN;

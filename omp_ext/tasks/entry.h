@@ -10,6 +10,7 @@
 #ifndef OD_OMP_EXT_ENTRY_H
 #define OD_OMP_EXT_ENTRY_H
 
+#include "memmgr/device/slowness.h"
 #include "omp_ext/libomp/abi.h"
 #include "sched/graph/cost.h"
 #include "sched/task.h"
@@ -42,6 +43,8 @@ struct od_entry {
     od_cost host;               /* of its host version's, on workers */
     _Atomic od_answer excluded; /* from CPU workers, by name or since it reduces (omp_ext/runtime/cpu/cpu.h) */
     double weight;              /* od_entry_weight() */
+    unsigned speed_class;       /* of a compiled task, once it has one: omp_ext/services/machine/speeds.h */
+    bool has_speed_class;
     _Atomic od_entry_kind kind;
     _Atomic od_answer reduces; /* od_images_kernel_reduces() */
     atomic_uint looked;        /* runs that have been looked through for device addresses (launch/stored.h) */

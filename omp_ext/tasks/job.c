@@ -15,6 +15,7 @@
 #include "omp_ext/process/memory.h"
 #include "omp_ext/remote/remote.h"
 #include "omp_ext/runtime/cpu/cpu.h"
+#include "omp_ext/services/machine/speeds.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/services/tracing.h"
@@ -222,6 +223,7 @@ void od_job_submit(od_engine *engine, od_job *job, od_uses *uses, const void *co
     if (job->cost && job->launch.call.ident)
         job->cost->source = job->launch.call.ident;
     job->task.duration = od_entry_duration(job->cost);
+    job->task.speed_class = od_kernel_speeds_class(job->code);
     bool has_host_version = job->kind == OD_JOB_KERNEL && !job->ended && !uses->has_scratch &&
                             od_call_result_is_used(job->launch.call.from);
     job->task.host_seconds = has_host_version ? od_cpu_seconds(job->cost, code) : -1;
@@ -435,6 +437,7 @@ static od_job *run_again(const od_job *job)
     again->task = (od_task){.bound = OD_NOWHERE,
                             .priority = job->task.priority,
                             .duration = job->task.duration,
+                            .speed_class = job->task.speed_class,
                             .kind = job->task.kind,
                             .naccess = job->task.naccess,
                             .user = again};

@@ -9,6 +9,7 @@
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
+#include "omp_ext/services/machine/speeds.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/services/tracing.h"
@@ -128,7 +129,8 @@ void od_task_submit(od_record *record)
     record->schedules = schedules(record);
     note_wait(record, record->submitted);
     if (record->submitted)
-        record->submission = od_engine_submit(engine, record->code, seconds, uses, (uint32_t)record->ndepends);
+        record->submission = od_engine_submit(engine, record->code, od_kernel_speeds_class(record->code), seconds, uses,
+                                              (uint32_t)record->ndepends);
     if (record->shares_nothing)
         od_construct_submit(engine, record);
     od_runtime_unlock();

@@ -42,7 +42,10 @@ static uint64_t of_shared(const od_topology *t, const od_way *a, const od_way *b
 static uint64_t of_device(const od_topology *t, int k)
 {
     const od_way *in = od_topology_way(t, OD_HOST, k), *out = od_topology_way(t, k, OD_HOST);
-    return mix_double(mix(mix(of_way(t, in), of_way(t, out)), of_shared(t, in, out)), t->slowness[k]);
+    uint64_t hash = mix(mix(of_way(t, in), of_way(t, out)), of_shared(t, in, out));
+    for (unsigned c = 0; c < t->slowness.classes; c++)
+        hash = mix_double(hash, t->slowness.times[c][k]);
+    return hash;
 }
 
 /* From a device to another one. */

@@ -83,10 +83,10 @@ static od_task *next_task(od_engine *e, unsigned k)
     return t ? t : ask_for_lost(e);
 }
 
-void od_buffer_add_load(od_device_load *load, const od_list *tasks)
+void od_buffer_add_load(const od_engine *e, unsigned k, const od_list *tasks, od_device_load *load)
 {
     od_list_each(node, tasks) {
-        load->seconds += od_container_of(node, od_task, link)->duration;
+        load->seconds += od_policy_seconds(&e->env, od_container_of(node, od_task, link), k);
         load->queued++;
     }
 }
@@ -107,9 +107,8 @@ static bool looks_ahead(const od_engine *e, const od_device *device)
     if (!e->config.ahead || !e->awaited || device->loads || !device->committed.count ||
         device->buffer.count >= OD_MOST_AHEAD || !e->in_policy || !leaves_enough(e, device->buffer.count + 1))
         return false;
-    od_buffer_add_load(&load, &device->buffer);
-    return load.seconds * e->slowness[device - e->device] <
-           (double)e->config.ahead * e->policy_seconds / (double)e->in_policy;
+    od_buffer_add_load(e, (unsigned)(device - e->device), &device->buffer, &load);
+    return load.seconds < (double)e->config.ahead * e->policy_seconds / (double)e->in_policy;
 }
 
 /* The device with the fewest tasks that still has room in its buffer and was not in `refused`. */

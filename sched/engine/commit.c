@@ -33,7 +33,8 @@ static void start(od_engine *e, od_task *t, unsigned k)
     od_stats_account(e, k);
     od_list_remove(&device->committed, &t->link);
     device->running++;
-    device->running_seconds += t->duration;
+    t->running_seconds = od_policy_seconds(&e->env, t, k);
+    device->running_seconds += t->running_seconds;
     t->state = OD_TASK_RUNNING;
     t->start_ns = od_engine_now(e);
     od_emit_task(e, OD_EVENT_TASK_STARTED, t);

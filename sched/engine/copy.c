@@ -104,7 +104,8 @@ static double seconds_of(const struct copier *c, const od_known_task *known)
 {
     double seconds = known->seconds + c->starting;
     if (known->task && known->task->state == OD_TASK_RUNNING && known->task->place != OD_HOST)
-        seconds -= (double)(c->now_ns - known->task->start_ns) * 1e-9 / c->e->slowness[known->task->place];
+        seconds -= (double)(c->now_ns - known->task->start_ns) * 1e-9 /
+                   od_policy_slowness(&c->e->env, known->speed_class, (unsigned)known->task->place);
     return fmax(seconds, least);
 }
 
@@ -205,6 +206,7 @@ static void add_task(struct copier *c, uint32_t t)
     task->number = number_in_batch(c, known);
     task->seconds = seconds_of(c, known);
     task->kind = known->kind;
+    task->speed_class = known->speed_class;
     task->host_seconds = host_seconds_of(c, known);
     task->bound = bound_of(c, known);
     task->first_access = c->naccesses;
@@ -261,13 +263,10 @@ static od_topology *topology_of_links(const od_engine *e)
     return NULL;
 }
 
-/* As it is now: while it is played, the engine may learn more. */
+/* As it is now: while it is played, more may be learnt. */
 static od_topology *make_topology(const od_engine *e)
 {
-    od_topology *t = e->config.topology ? od_topology_copy(e->config.topology) : topology_of_links(e);
-    for (unsigned k = 0; t && k < e->config.ndevices; k++)
-        t->slowness[k] = e->slowness[k];
-    return t;
+    return e->config.topology ? od_topology_copy(e->config.topology) : topology_of_links(e);
 }
 
 /* What they have been given they do, whatever may be given to them now. */

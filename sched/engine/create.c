@@ -26,9 +26,8 @@ static od_device_load device_load(void *engine, unsigned k)
     const od_device *device = &e->device[k];
     unsigned running = device->running - device->blocked;
     od_device_load load = {.running = running, .loads = device->loads, .seconds = device->running_seconds};
-    od_buffer_add_load(&load, &device->committed);
-    od_buffer_add_load(&load, &device->buffer);
-    load.seconds *= e->slowness[k];
+    od_buffer_add_load(e, k, &device->committed, &load);
+    od_buffer_add_load(e, k, &device->buffer, &load);
     return load;
 }
 
@@ -124,14 +123,12 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
                              .engine = e,
                              .transfer_time = transfer_time,
                              .load = device_load,
+                             .slowness = config->topology ? &config->topology->slowness : NULL,
                              .active = active,
                              .is_idle = is_idle,
                              .background = background,
                              .planned = od_is_observed(e) ? planned : NULL,
                              .decided = od_is_observed(e) ? decided : NULL};
-    e->env.slowness = e->slowness;
-    for (unsigned k = 0; k < config->ndevices; k++)
-        e->slowness[k] = config->topology ? config->topology->slowness[k] : 1;
     e->directory = od_directory_create(config->ndevices);
     e->forecast = od_forecast_create();
     e->levels = config->ranked ? NULL : od_levels_create();
@@ -216,11 +213,6 @@ void od_engine_links(const od_engine *e, od_link *host, od_link *peer)
 {
     *host = e->config.host_link;
     *peer = e->config.peer_link;
-}
-
-void od_engine_set_slowness(od_engine *e, unsigned k, double times)
-{
-    e->slowness[k] = times;
 }
 
 od_directory *od_engine_directory(od_engine *e)

@@ -213,9 +213,6 @@ void od_engine_destroy(od_engine *engine);
 
 /* The estimates of its configuration, between the host and a device and between two devices. */
 void od_engine_links(const od_engine *engine, od_link *host, od_link *peer);
-/* From now on tasks are expected to take so many times on device k what they name, at least 1 on one device; at first
- * what the topology says. */
-void od_engine_set_slowness(od_engine *engine, unsigned k, double times);
 
 /* --- data ---------------------------------------------------------------- */
 
@@ -270,12 +267,12 @@ od_status od_engine_range_request(od_engine *engine, uintptr_t base, size_t size
 /* Tasks of this kind (od_task.kind) are predicted to take so long on a CPU worker (od_task.host_seconds); what is
  * predicted of those that are ready counts from then on. */
 void od_engine_expect_host(od_engine *engine, const void *kind, double host_seconds);
-/* A task of this kind (od_task.kind) with these depend items was submitted. What is known of it before it is ready
- * guides eviction (sched/graph/forecast.h), priorities (sched/graph/levels.h) and policies that plan ahead, and never
- * decides correctness. `seconds`: predicted duration. NULL: out of memory, it is not known then; the functions below
- * take that. */
-od_submission *od_engine_submit(od_engine *engine, const void *kind, double seconds, const od_level_use *uses,
-                                uint32_t nuses);
+/* A task of this kind and class (od_task.kind, .speed_class) with these depend items was submitted. What is known of it
+ * before it is ready guides eviction (sched/graph/forecast.h), priorities (sched/graph/levels.h) and policies that plan
+ * ahead, and never decides correctness. `seconds`: predicted duration. NULL: out of memory, it is not known then; the
+ * functions below take that. */
+od_submission *od_engine_submit(od_engine *engine, const void *kind, unsigned speed_class, double seconds,
+                                const od_level_use *uses, uint32_t nuses);
 /* It is ready now, or will never be: its bottom level in seconds, the longest path from its beginning through the tasks
  * submitted so far. What is to be known of it remains: give it to the task (od_task.submission), or withdraw it. */
 double od_engine_unsubmit(od_engine *engine, od_submission **submission);

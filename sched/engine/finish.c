@@ -113,7 +113,8 @@ void od_finish_wrote(od_engine *e, const od_task *t, od_datum *d, int place)
 static void stop_running(od_device *device, const od_task *t)
 {
     device->running--;
-    device->running_seconds = device->running ? device->running_seconds - t->duration : 0; /* no rounding errors stay */
+    double left = device->running_seconds - t->running_seconds;
+    device->running_seconds = device->running ? left : 0; /* no rounding errors stay */
 }
 
 void od_finish_run(od_engine *e, od_task *t, int place)

@@ -10,13 +10,13 @@ static void count(od_engine *e, uint64_t begin_ns)
     e->stats.sched_ns += od_engine_cost_clock(e) - begin_ns;
 }
 
-od_known_task *od_hook_submitted(od_engine *e, const void *kind, double seconds, const od_level_use *uses,
-                                 uint32_t nuses)
+od_known_task *od_hook_submitted(od_engine *e, const void *kind, unsigned speed_class, double seconds,
+                                 const od_level_use *uses, uint32_t nuses)
 {
     if (!e->known)
         return NULL;
     uint64_t begin = od_engine_cost_clock(e);
-    od_known_task *known = od_known_submit(e->known, kind, seconds, uses, nuses);
+    od_known_task *known = od_known_submit(e->known, kind, speed_class, seconds, uses, nuses);
     if (known)
         od_known_follow_new(e->known, known);
     count(e, begin);

@@ -79,7 +79,7 @@ typedef struct od_device {
     od_list buffer;         /* the task buffer, head first */
     od_list committed;      /* loads under way, or no slot free yet */
     unsigned running;       /* tasks started here and not finished */
-    double running_seconds; /* predicted, of these */
+    double running_seconds; /* of these, od_task.running_seconds */
     unsigned blocked;       /* of these, those whose thread waits for a task inside */
     unsigned transfers;     /* under way, to or from it */
     unsigned loads;         /* of these, loads of the device */
@@ -107,7 +107,6 @@ struct od_engine {
     size_t room; /* of the largest task buffer so far */
     size_t largest; /* bytes that the largest task for devices so far needs there */
     od_policy_env env;
-    double slowness[OD_MAX_DEVICES]; /* by device: times that a task takes there its `duration` */
     unsigned fan[OD_MAX_DEVICES];    /* by device: to how many others it can send at once, each as fast as alone */
     od_known *known; /* NULL: not wanted */
     od_active active;
@@ -190,8 +189,8 @@ void od_engine_emit_active(od_engine *e, uint64_t before); /* where that set has
 
 /* hooks.c: the policy and the eviction rule; sched_ns counts what they take */
 /* NULL: the task need not be known, or out of memory. */
-od_known_task *od_hook_submitted(od_engine *e, const void *kind, double seconds, const od_level_use *uses,
-                                 uint32_t nuses);
+od_known_task *od_hook_submitted(od_engine *e, const void *kind, unsigned speed_class, double seconds,
+                                 const od_level_use *uses, uint32_t nuses);
 od_status od_hook_ready(od_engine *e, od_task *t);
 od_task *od_hook_pop(od_engine *e, unsigned k);
 void od_hook_incoming(od_engine *e, od_datum *d, unsigned k);
@@ -398,7 +397,8 @@ void od_buffer_leave(od_engine *e, od_task *t, unsigned k);
 void od_buffer_take_back(od_engine *e, od_task *t, unsigned k);
 /* Fills the buffers of all devices. True: some task has been given. */
 bool od_buffer_fill(od_engine *e);
-void od_buffer_add_load(od_device_load *load, const od_list *tasks); /* seconds as tasks name them */
+/* As on device k. */
+void od_buffer_add_load(const od_engine *e, unsigned k, const od_list *tasks, od_device_load *load);
 
 /* host/offer.c */
 /* Gives CPU workers that have no task what suits them. True: something has been given. */

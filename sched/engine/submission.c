@@ -28,8 +28,8 @@ void od_engine_expect_host(od_engine *e, const void *kind, double host_seconds)
         od_durations_note_host(&e->known->durations, kind, host_seconds);
 }
 
-od_submission *od_engine_submit(od_engine *e, const void *kind, double seconds, const od_level_use *uses,
-                                uint32_t nuses)
+od_submission *od_engine_submit(od_engine *e, const void *kind, unsigned speed_class, double seconds,
+                                const od_level_use *uses, uint32_t nuses)
 {
     od_submission *s = od_malloc(sizeof *s + nuses * sizeof *uses);
     if (!s)
@@ -45,7 +45,7 @@ od_submission *od_engine_submit(od_engine *e, const void *kind, double seconds, 
         forecast(e, uses[i].address, +1);
     od_admit_submit(e, s, seconds);
     s->level = e->levels ? od_levels_submit(e->levels, seconds, uses, nuses) : NULL;
-    s->known = od_hook_submitted(e, kind, seconds, uses, nuses);
+    s->known = od_hook_submitted(e, kind, speed_class, seconds, uses, nuses);
     return s;
 }
 

@@ -48,6 +48,7 @@ typedef struct od_known_use {
 typedef struct od_known_task {
     od_task *task; /* NULL: not ready yet */
     const void *kind;
+    unsigned speed_class;
     double seconds;
     uint32_t id;     /* dense, reused */
     int place;       /* the device that it is claimed for, or OD_NOWHERE */
@@ -109,8 +110,8 @@ od_known *od_known_create(unsigned ndevices, od_known_find_datum *find, void *ar
 void od_known_destroy(od_known *known);
 
 /* A task with predicted data; NULL: out of memory, it is not known then. */
-od_known_task *od_known_submit(od_known *known, const void *kind, double seconds, const od_level_use *uses,
-                               uint32_t nuses);
+od_known_task *od_known_submit(od_known *known, const void *kind, unsigned speed_class, double seconds,
+                               const od_level_use *uses, uint32_t nuses);
 /* It is ready: its data are known. `submitted` NULL: it has not been. NULL: out of memory; what was submitted is as
  * before. */
 od_known_task *od_known_ready(od_known *known, od_known_task *submitted, od_task *task);

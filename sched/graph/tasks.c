@@ -237,13 +237,14 @@ static od_mode mode_of(const od_level_use *use)
     return !use->write ? OD_READ : use->overwrites ? OD_WRITE : OD_READ_WRITE;
 }
 
-od_known_task *od_known_submit(od_known *known, const void *kind, double seconds, const od_level_use *uses,
-                               uint32_t nuses)
+od_known_task *od_known_submit(od_known *known, const void *kind, unsigned speed_class, double seconds,
+                               const od_level_use *uses, uint32_t nuses)
 {
     od_known_task *task = new_task(known, nuses);
     if (!task)
         return NULL;
     task->kind = kind;
+    task->speed_class = speed_class;
     task->seconds = seconds;
     for (uint32_t i = 0; i < nuses; i++)
         if (!add_use(known, task, uses[i].address, mode_of(&uses[i]))) {
@@ -274,6 +275,7 @@ static od_known_task *make_ready_task(od_known *known, const od_task *task)
     if (!made)
         return NULL;
     made->kind = task->kind;
+    made->speed_class = task->speed_class;
     made->seconds = task->duration;
     for (uint32_t i = 0; i < task->naccess; i++) {
         if (!add_use(known, made, task->access[i].datum->base, task->access[i].mode)) {

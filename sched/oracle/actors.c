@@ -263,7 +263,7 @@ static double end_of(od_player *p, const od_actor *a)
     if (a->device == p->p->ndevices)
         return p->now + task->host_seconds;
     double *until = &p->device[a->device].computes_until;
-    double seconds = task->seconds * p->p->topology->slowness[a->device];
+    double seconds = task->seconds * od_slowness_of(&p->p->topology->slowness, task->speed_class, a->device);
     *until = p->p->in_turn ? fmax(*until, p->now) + seconds : p->now + seconds;
     return *until;
 }

@@ -133,7 +133,7 @@ static double most_at_once(const od_play_problem *problem)
 {
     double most = 0, speed = 0;
     for (unsigned k = 0; k < problem->ndevices; k++)
-        speed += problem->lost & OD_BIT(k) ? 0 : 1 / problem->topology->slowness[k];
+        speed += problem->lost & OD_BIT(k) ? 0 : 1 / od_slowness_least(&problem->topology->slowness, k);
     for (uint32_t t = 0; problem->cpus && t < problem->ntasks; t++)
         if (problem->tasks[t].host_seconds > 0)
             most = fmax(most, problem->tasks[t].seconds / problem->tasks[t].host_seconds);
@@ -160,6 +160,7 @@ static void make_tasks(od_player *p)
                                .duration = task->seconds,
                                .host_seconds = task->host_seconds,
                                .kind = task->kind,
+                               .speed_class = task->speed_class,
                                .naccess = task->naccess,
                                .access = &p->access[task->first_access]};
         p->waiting_for[t] = task->before;
@@ -175,7 +176,7 @@ static void submit(od_player *p, uint32_t t)
     for (uint32_t i = 0; i < count; i++)
         uses[i] = (od_level_use){task->access[i].datum->base, task->access[i].mode & OD_WRITE,
                                  task->access[i].mode == OD_WRITE};
-    p->submission[t] = od_engine_submit(p->engine, task->kind, task->duration, uses, count);
+    p->submission[t] = od_engine_submit(p->engine, task->kind, task->speed_class, task->duration, uses, count);
 }
 
 static void begin(od_player *p)

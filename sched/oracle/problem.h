@@ -20,7 +20,8 @@ typedef struct od_play_access {
 typedef struct od_play_task {
     double seconds;
     double host_seconds; /* on a CPU worker; as in od_task */
-    const void *kind; /* as in od_task */
+    const void *kind;    /* as in od_task, like the next */
+    unsigned speed_class;
     int bound;        /* the device that it has been given to, OD_HOST where a CPU worker runs it, or OD_NOWHERE */
     uint32_t first_access, naccess;
     uint32_t first_after, nafter; /* tasks that wait for it */

@@ -38,14 +38,17 @@ bool od_active_is_due(od_active *a, const od_known *known)
 od_status od_active_begin(od_active *a, const od_policy_env *env, od_known *known, od_active_estimate *estimate)
 {
     od_known_predict(known);
-    *estimate =
-        (od_active_estimate){.ndevices = env->ndevices, .seconds = (double)INFINITY, .work = known->open_seconds,
-                             
-                             .loading = od_policy_loading(env), .buffer = env->buffer, .open = known->open.count};
-    for (unsigned n = 0; n <= env->ndevices; n++)
-        estimate->speed[n] = od_policy_speed(env, n);
+    *estimate = (od_active_estimate){.ndevices = env->ndevices,
+                                     .seconds = (double)INFINITY,
+                                     .work = known->open_seconds,
+                                     .loading = od_policy_loading(env),
+                                     .buffer = env->buffer,
+                                     .open = known->open.count};
     if (od_snapshot_create(&estimate->snapshot, known, env, 0))
         return OD_ENOMEM;
+    estimate->speed[0] = 0;
+    for (unsigned k = 0; k < env->ndevices; k++)
+        estimate->speed[k + 1] = estimate->speed[k] + 1 / od_snapshot_slowness(&estimate->snapshot, env, k);
     a->first = !a->begun;
     a->begun = true;
     a->estimated = known->open.count;

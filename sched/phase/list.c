@@ -34,7 +34,7 @@ struct list {
     const od_phase_problem *p; /* of the graph */
     unsigned n;
     uint32_t window; /* tasks whose data are asked for before they run */
-    const double *slowness; /* NULL: all are alike */
+    const od_slowness *slowness; /* NULL: all are alike */
     const unsigned *which;
     double share_of_load, bus;
     const uint32_t *owner; /* by task: its device, or OD_NO_OWNER; NULL: any */
@@ -109,7 +109,8 @@ static double lacking(const struct list *w, uint32_t task, unsigned k)
 
 static double seconds_on(const struct list *w, uint32_t task, unsigned k)
 {
-    return w->slowness ? w->p->seconds[task] * w->slowness[w->which[k]] : w->p->seconds[task];
+    double times = w->slowness ? od_slowness_of(w->slowness, od_phase_speed_class(w->p, task), w->which[k]) : 1;
+    return w->p->seconds[task] * times;
 }
 
 static double completion(const struct list *w, uint32_t task, unsigned k, double now)

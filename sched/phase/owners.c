@@ -18,6 +18,7 @@ enum { PARTS = 8 }; /* of the run, in each of which all devices are to be busy *
 struct owners {
     const od_phase_graph *g;
     unsigned n;
+    bool mixed;                     /* some devices are better or worse at some tasks than at others */
     uint32_t *vertex;               /* by item; OD_NO_OWNER: nobody writes it */
     uint32_t *home;                 /* by task: the vertex that it writes */
     uint32_t nvertices, nnets, npins;
@@ -26,9 +27,9 @@ struct owners {
     uint32_t *first_net, *net;      /* by vertex */
     uint32_t *count;                /* by net and device: pins there */
     double (*work)[PARTS];          /* by vertex: seconds */
-    double (*load)[PARTS];          /* by device: seconds of what it owns */
-    double (*share)[PARTS];         /* by device: seconds that it should have */
-    double slowness[OD_MAX_DEVICES]; /* by device: times that a task takes there */
+    double *times;                  /* by vertex and device: that its work takes there, on the average of its tasks */
+    double (*load)[PARTS];          /* by device: seconds there of what it owns */
+    double share[PARTS];            /* seconds for which all devices would be busy together */
     uint32_t *owner;                /* by vertex */
     uint64_t random;
 };
@@ -131,11 +132,89 @@ static int first_first(const void *a, const void *b)
                                 : (x->task > y->task) - (x->task < y->task);
 }
 
-/* The parts take equally long; tasks far from the end of the graph are in the first. */
-static void measure_work(struct owners *o, struct ranked *ranked)
+static double slowness_of(const od_owners_problem *problem, unsigned speed_class, unsigned k)
+{
+    return problem->slowness ? od_slowness_of(problem->slowness, speed_class, problem->which[k]) : 1;
+}
+
+/* Where all classes are alike each device gets what it is fast at by speed. */
+static double seconds_of_general(const struct owners *o, const od_owners_problem *problem, double work)
+{
+    double speed = 0;
+    for (unsigned k = 0; k < o->n; k++)
+        speed += 1 / slowness_of(problem, OD_SPEED_GENERAL, k);
+    return work / speed;
+}
+
+static unsigned cheapest(const struct owners *o, const od_owners_problem *problem, unsigned speed_class,
+                         const double *price)
+{
+    unsigned best = 0;
+    for (unsigned k = 1; k < o->n; k++)
+        if (price[k] * slowness_of(problem, speed_class, k) < price[best] * slowness_of(problem, speed_class, best))
+            best = k;
+    return best;
+}
+
+/* Else as the linear program says that divides the classes among the devices. Its dual gives a second of each device a
+ * price, all together 1; what the work costs at least is then a lower bound. Prices rise where work is cheapest
+ * (multiplicative weights). */
+static double seconds_of_classes(const struct owners *o, const od_owners_problem *problem, double (*part_of)[PARTS],
+                                 unsigned part)
+{
+    enum { ROUNDS = 256 };
+    double price[OD_MAX_DEVICES], best = 0;
+    for (unsigned k = 0; k < o->n; k++)
+        price[k] = 1.0 / o->n;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        double load[OD_MAX_DEVICES] = {0}, cost = 0, all = 0, sum = 0;
+        for (unsigned c = 0; c < OD_SPEED_CLASSES; c++) {
+            unsigned k = part_of[c][part] > 0 ? cheapest(o, problem, c, price) : 0;
+            double seconds = part_of[c][part] * slowness_of(problem, c, k);
+            load[k] += seconds;
+            cost += seconds * price[k];
+            all += seconds;
+        }
+        best = fmax(best, cost);
+        for (unsigned k = 0; k < o->n && all > 0; k++)
+            sum += price[k] *= exp(load[k] / all / sqrt(i + 1.0));
+        for (unsigned k = 0; k < o->n && all > 0; k++)
+            price[k] /= sum;
+    }
+    return best;
+}
+
+static void find_shares(struct owners *o, const od_owners_problem *problem, double (*part_of)[PARTS])
+{
+    for (unsigned part = 0; part < PARTS; part++)
+        o->share[part] = o->mixed ? seconds_of_classes(o, problem, part_of, part)
+                                  : seconds_of_general(o, problem, part_of[OD_SPEED_GENERAL][part]);
+}
+
+/* From what its tasks take more than predicted: where that is nothing it is exactly once. */
+static void find_times(struct owners *o, const od_owners_problem *problem)
 {
     const od_phase_problem *p = o->g->p;
-    double total = 0, before = 0, part_of[PARTS] = {0}, speed = 0;
+    for (uint32_t t = 0; t < p->ntasks; t++)
+        for (unsigned k = 0; k < o->n && o->home[t] != OD_NO_OWNER; k++)
+            o->times[(size_t)o->home[t] * o->n + k] +=
+                p->seconds[t] * (slowness_of(problem, od_phase_speed_class(p, t), k) - 1);
+    for (uint32_t v = 0; v < o->nvertices; v++) {
+        double work = 0;
+        for (unsigned part = 0; part < PARTS; part++)
+            work += o->work[v][part];
+        for (unsigned k = 0; k < o->n; k++) {
+            double *times = &o->times[(size_t)v * o->n + k];
+            *times = work > 0 ? 1 + *times / work : 1;
+        }
+    }
+}
+
+/* The parts take equally long; tasks far from the end of the graph are in the first. */
+static void measure_work(struct owners *o, const od_owners_problem *problem, struct ranked *ranked)
+{
+    const od_phase_problem *p = o->g->p;
+    double total = 0, before = 0, part_of[OD_SPEED_CLASSES][PARTS] = {{0}};
     for (uint32_t t = 0; t < p->ntasks; t++) {
         ranked[t] = (struct ranked){o->g->level[t], t};
         total += p->seconds[t];
@@ -148,13 +227,10 @@ static void measure_work(struct owners *o, struct ranked *ranked)
         if (o->home[t] == OD_NO_OWNER)
             continue;
         o->work[o->home[t]][part] += p->seconds[t];
-        part_of[part] += p->seconds[t];
+        part_of[o->mixed ? od_phase_speed_class(p, t) : OD_SPEED_GENERAL][part] += p->seconds[t];
     }
-    for (unsigned k = 0; k < o->n; k++)
-        speed += 1 / o->slowness[k];
-    for (unsigned k = 0; k < o->n; k++)
-        for (unsigned part = 0; part < PARTS; part++)
-            o->share[k][part] = part_of[part] / speed / o->slowness[k];
+    find_shares(o, problem, part_of);
+    find_times(o, problem);
 }
 
 /* --- moves ------------------------------------------------------------------------------------- */
@@ -163,18 +239,22 @@ static void measure_work(struct owners *o, struct ranked *ranked)
 static double imbalance(const struct owners *o, unsigned k, unsigned part, double more)
 {
     static const double weight = 2;
-    double share = o->share[k][part], off = o->load[k][part] + more - share;
-    return share > 0 ? weight * o->slowness[k] * off * off / share : 0;
+    double share = o->share[part], off = o->load[k][part] + more - share;
+    return share > 0 ? weight * off * off / share : 0;
+}
+
+static double work_on(const struct owners *o, uint32_t v, unsigned part, unsigned k)
+{
+    return o->work[v][part] * o->times[(size_t)v * o->n + k];
 }
 
 static double change_of_balance(const struct owners *o, uint32_t v, unsigned from, unsigned to)
 {
     double change = 0;
     for (unsigned part = 0; part < PARTS; part++) {
-        double work = o->work[v][part];
-        if (work > 0)
-            change += imbalance(o, from, part, -work) - imbalance(o, from, part, 0) + imbalance(o, to, part, work) -
-                      imbalance(o, to, part, 0);
+        if (o->work[v][part] > 0)
+            change += imbalance(o, from, part, -work_on(o, v, part, from)) - imbalance(o, from, part, 0) +
+                      imbalance(o, to, part, work_on(o, v, part, to)) - imbalance(o, to, part, 0);
     }
     return change;
 }
@@ -195,7 +275,7 @@ static void give(struct owners *o, uint32_t v, unsigned k)
     for (uint32_t i = o->first_net[v]; i < o->first_net[v + 1]; i++)
         o->count[(size_t)o->net[i] * o->n + k]++;
     for (unsigned part = 0; part < PARTS; part++)
-        o->load[k][part] += o->work[v][part];
+        o->load[k][part] += work_on(o, v, part, k);
 }
 
 static void move(struct owners *o, uint32_t v, unsigned k)
@@ -204,7 +284,7 @@ static void move(struct owners *o, uint32_t v, unsigned k)
     for (uint32_t i = o->first_net[v]; i < o->first_net[v + 1]; i++)
         o->count[(size_t)o->net[i] * o->n + from]--;
     for (unsigned part = 0; part < PARTS; part++)
-        o->load[from][part] -= o->work[v][part];
+        o->load[from][part] -= work_on(o, v, part, from);
     give(o, v, k);
 }
 
@@ -249,10 +329,10 @@ static bool make(struct owners *o)
     o->net = od_malloc((2 * nu + 1) * sizeof *o->net);
     o->work = od_calloc(ni, sizeof *o->work);
     o->load = od_calloc(o->n, sizeof *o->load);
-    o->share = od_calloc(o->n, sizeof *o->share);
+    o->times = od_calloc(ni * o->n, sizeof *o->times);
     o->owner = od_malloc(ni * sizeof *o->owner);
     return o->vertex && o->home && o->first_pin && o->pin && o->cost && o->first_net && o->net && o->work && o->load &&
-           o->share && o->owner;
+           o->times && o->owner;
 }
 
 static void unmake(struct owners *o)
@@ -267,11 +347,11 @@ static void unmake(struct owners *o)
     free(o->count);
     free(o->work);
     free(o->load);
-    free(o->share);
+    free(o->times);
     free(o->owner);
 }
 
-static bool prepare(struct owners *o, double share_of_load)
+static bool prepare(struct owners *o, const od_owners_problem *problem)
 {
     const od_phase_problem *p = o->g->p;
     uint32_t *last_net = od_calloc(p->nitems + 1, sizeof *last_net);
@@ -279,9 +359,9 @@ static bool prepare(struct owners *o, double share_of_load)
     bool ok = last_net && ranked;
     if (ok) {
         find_vertices(o);
-        find_nets(o, last_net, share_of_load);
+        find_nets(o, last_net, problem->share_of_load);
         list_nets(o);
-        measure_work(o, ranked);
+        measure_work(o, problem, ranked);
         o->count = od_calloc((size_t)o->nnets * o->n + 1, sizeof *o->count);
     }
     free(last_net);
@@ -292,13 +372,14 @@ static bool prepare(struct owners *o, double share_of_load)
 od_status od_owners_find(const od_owners_problem *problem, uint32_t *owner)
 {
     const od_phase_graph *g = problem->graph;
-    struct owners o = {.g = g, .n = problem->devices, .random = UINT64_C(0x9e3779b97f4a7c15)};
-    for (unsigned k = 0; k < o.n; k++)
-        o.slowness[k] = problem->slowness ? problem->slowness[problem->which[k]] : 1;
-    bool ok = make(&o) && prepare(&o, problem->share_of_load);
+    struct owners o = {.g = g,
+                       .n = problem->devices,
+                       .mixed = problem->slowness && od_slowness_is_mixed(problem->slowness, OD_MAX_DEVICES),
+                       .random = UINT64_C(0x9e3779b97f4a7c15)};
+    bool ok = make(&o) && prepare(&o, problem);
     for (uint32_t v = 0; ok && v < o.nvertices; v++)
         give(&o, v, v % o.n);
-    if (ok && o.n > 1 && o.nnets)
+    if (ok && o.n > 1 && (o.nnets || o.mixed))
         anneal(&o, problem->effort);
     for (uint32_t t = 0; ok && t < g->p->ntasks; t++)
         owner[t] = o.home[t] == OD_NO_OWNER ? OD_NO_OWNER : o.owner[o.home[t]];

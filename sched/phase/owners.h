@@ -22,7 +22,7 @@ typedef struct od_owners_problem {
     const struct od_phase_graph *graph;
     unsigned devices;
     const unsigned *which;  /* their numbers */
-    const double *slowness; /* by number: times that a task takes there; NULL: once */
+    const od_slowness *slowness; /* NULL: all devices are as fast as predicted */
     double share_of_load;   /* times od_phase_problem.load that the way is busy with a load */
     unsigned effort;        /* time to take: versions looked at for each task, some thousands */
 } od_owners_problem;

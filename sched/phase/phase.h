@@ -20,6 +20,7 @@
 #ifndef OD_SCHED_PHASE_PHASE_H
 #define OD_SCHED_PHASE_PHASE_H
 
+#include "memmgr/device/slowness.h"
 #include "util/status.h"
 
 #include <stdbool.h>
@@ -36,6 +37,7 @@ typedef struct od_phase_memo {
 typedef struct od_phase_problem {
     uint32_t ntasks, nitems, nkinds;
     const double *seconds;           /* by task: predicted duration */
+    const uint8_t *speed_class;      /* by task: its row of od_slowness; NULL: OD_SPEED_GENERAL */
     const uint32_t *kind;            /* by task: below nkinds, which is OD_PHASE_KINDS at most */
     const uint32_t *first_use;       /* by task, and one more: its uses are first_use[t] .. first_use[t + 1] - 1 */
     const uint32_t *use;             /* the item */
@@ -51,6 +53,11 @@ typedef struct od_phase_problem {
     double share;                    /* seconds of tasks that it is to get at most */
     od_phase_memo *memo;             /* or NULL; for estimates */
 } od_phase_problem;
+
+static inline unsigned od_phase_speed_class(const od_phase_problem *problem, uint32_t task)
+{
+    return problem->speed_class ? problem->speed_class[task] : OD_SPEED_GENERAL;
+}
 
 typedef struct od_phase_result {
     uint32_t *order; /* tasks, with room for all */

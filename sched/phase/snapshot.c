@@ -111,6 +111,7 @@ static bool add_task(struct maker *m, od_known_task *task)
     od_known_pin(task);
     m->task_number[task->id] = t + 1;
     snapshot->seconds[t] = task->seconds > least ? task->seconds : least;
+    snapshot->speed_class[t] = (uint8_t)task->speed_class;
     snapshot->kind[t] = kind_of(m, task);
     for (uint32_t i = 0; i < task->nuses; i++) {
         snapshot->use[m->nuses] = number_of(m, task->uses[i].item);
@@ -154,6 +155,7 @@ static bool allocate(struct maker *m)
     m->item_number = array(m->known->item_ids.bound, sizeof *m->item_number, &ok);
     s->task = array(ntasks, sizeof *s->task, &ok);
     s->seconds = array(ntasks, sizeof *s->seconds, &ok);
+    s->speed_class = array(ntasks, sizeof *s->speed_class, &ok);
     s->kind = array(ntasks, sizeof *s->kind, &ok);
     s->first_use = array(ntasks + 1, sizeof *s->first_use, &ok);
     s->first_successor = array(ntasks + 1, sizeof *s->first_successor, &ok);
@@ -174,6 +176,7 @@ static bool fill(struct maker *m)
     if (!add_successors(m))
         return false;
     s->problem.seconds = s->seconds;
+    s->problem.speed_class = s->speed_class;
     s->problem.kind = s->kind;
     s->problem.first_use = s->first_use;
     s->problem.use = s->use;
@@ -207,6 +210,7 @@ void od_snapshot_free(od_snapshot *snapshot)
         od_known_unpin(snapshot->task[t]);
     free(snapshot->task);
     free(snapshot->seconds);
+    free(snapshot->speed_class);
     free(snapshot->kind);
     free(snapshot->first_use);
     free(snapshot->use);
@@ -219,4 +223,17 @@ void od_snapshot_free(od_snapshot *snapshot)
     free(snapshot->copies);
     free(snapshot->fresh);
     *snapshot = (od_snapshot){0};
+}
+
+/* From what tasks take more than predicted: where that is nothing it is exactly once. */
+double od_snapshot_slowness(const od_snapshot *s, const od_policy_env *env, unsigned j)
+{
+    double seconds = 0, more = 0;
+    if (!env->slowness || !od_slowness_is_mixed(env->slowness, env->ndevices))
+        return od_policy_slowness(env, OD_SPEED_GENERAL, j);
+    for (uint32_t t = 0; t < s->problem.ntasks; t++) {
+        seconds += s->seconds[t];
+        more += s->seconds[t] * (od_policy_slowness(env, s->speed_class[t], j) - 1);
+    }
+    return seconds > 0 ? 1 + more / seconds : 1;
 }

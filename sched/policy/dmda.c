@@ -19,6 +19,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const od_policy_option options[] = {
     {"bus", "transfers of all devices share one way and count so many times; 0: as published", true, 4, 0},
@@ -27,12 +28,13 @@ static const od_policy_option options[] = {
 
 struct dmda_device {
     od_ready *ready;
-    uint64_t planned_ns; /* duration of its tasks; whole, so that sums stay exact */
+    uint64_t planned_ns[OD_SPEED_CLASSES]; /* duration of its tasks, by speed class; whole, so that sums stay exact */
 };
 
 struct dmda {
     od_policy_env env;
     double bus;          /* option */
+    unsigned classes;    /* speed classes of tasks so far are below */
     uint64_t planned_ns; /* that the shared way is busy with the loads of planned tasks */
     struct dmda_device device[];
 };
@@ -54,6 +56,7 @@ static od_status create(const od_policy_env *env, od_ready_rules rules, void **s
         return OD_ENOMEM;
     dmda->env = *env;
     dmda->bus = (double)env->values[0];
+    dmda->classes = 1;
     for (unsigned k = 0; k < env->ndevices; k++) {
         dmda->device[k].ready = od_ready_create(env, k, rules);
         if (!dmda->device[k].ready) {
@@ -122,13 +125,15 @@ static double on_the_bus(const struct dmda *dmda, struct loads loads)
 /* Seconds of work that k has been given, or will be. */
 static double given(const struct dmda *dmda, unsigned k)
 {
-    return dmda->env.load(dmda->env.engine, k).seconds + 
-           od_policy_seconds(&dmda->env, 1e-9 * (double)dmda->device[k].planned_ns, k);
+    double seconds = dmda->env.load(dmda->env.engine, k).seconds;
+    for (unsigned c = 0; c < dmda->classes; c++)
+        seconds += 1e-9 * (double)dmda->device[k].planned_ns[c] * od_policy_slowness(&dmda->env, c, k);
+    return seconds;
 }
 
 static double completion(const struct dmda *dmda, const od_task *task, unsigned k)
 {
-    double computed = given(dmda, k), seconds = od_policy_seconds(&dmda->env, task->duration, k);
+    double computed = given(dmda, k), seconds = od_policy_seconds(&dmda->env, task, k);
     struct loads loads = loads_of(dmda, task, k);
     if (dmda->bus <= 0 || loads.bytes == 0)
         return computed + loads.seconds + seconds;
@@ -178,7 +183,8 @@ static od_status dmda_ready(void *state, od_task *task)
     od_status status = od_ready_push(dmda->device[best].ready, task, bus_ns);
     if (status)
         return status;
-    dmda->device[best].planned_ns += duration_ns(task);
+    dmda->device[best].planned_ns[task->speed_class] += duration_ns(task);
+    dmda->classes = dmda->classes > task->speed_class ? dmda->classes : task->speed_class + 1;
     dmda->planned_ns += bus_ns;
     return OD_OK;
 }
@@ -192,7 +198,7 @@ static od_task *dmda_pop(void *state, unsigned k)
     od_task *task = od_ready_pop(dmda->device[k].ready, &bus_ns);
     if (!task)
         return NULL;
-    dmda->device[k].planned_ns -= duration_ns(task);
+    dmda->device[k].planned_ns[task->speed_class] -= duration_ns(task);
     dmda->planned_ns -= bus_ns;
     return task;
 }
@@ -222,10 +228,13 @@ static bool dmda_is_valid(void *state)
 {
     const struct dmda *dmda = state;
     for (unsigned k = 0; k < dmda->env.ndevices; k++) {
-        uint64_t planned_ns = 0;
-        od_list_each(it, &od_ready_plan(dmda->device[k].ready)->tasks)
-            planned_ns += duration_ns(od_container_of(it, od_task, link));
-        if (planned_ns != dmda->device[k].planned_ns || !od_ready_is_valid(dmda->device[k].ready))
+        uint64_t planned_ns[OD_SPEED_CLASSES] = {0};
+        od_list_each(it, &od_ready_plan(dmda->device[k].ready)->tasks) {
+            const od_task *task = od_container_of(it, od_task, link);
+            planned_ns[task->speed_class] += duration_ns(task);
+        }
+        if (memcmp(planned_ns, dmda->device[k].planned_ns, sizeof planned_ns) != 0 ||
+            !od_ready_is_valid(dmda->device[k].ready))
             return false;
     }
     return true;

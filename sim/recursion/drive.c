@@ -113,14 +113,16 @@ static void make_ready(simulation *s, uint32_t node)
     live *l = sim_checked(calloc(1, sizeof *l + count * sizeof *l->access));
     l->node = node;
     l->number = add_to_graph(r->graph, &about);
-    l->task = (od_task){.bound = about.on_host ? OD_HOST : OD_NOWHERE,
-                        .priority = od_level_priority(about.bottom_s),
-                        .duration = about.seconds,
-                        .host_seconds = about.host_seconds > 0 ? about.host_seconds : -1,
-                        .kind = &s->graph->kernels[about.kernel],
-                        .pure = true,
-                        .naccess = count,
-                        .access = l->access};
+    l->task =
+        (od_task){.bound = about.on_host ? OD_HOST : OD_NOWHERE,
+                  .priority = od_level_priority(about.bottom_s),
+                  .duration = about.seconds,
+                  .host_seconds = about.host_seconds > 0 ? about.host_seconds : -1,
+                  .kind = &s->graph->kernels[about.kernel],
+                  .speed_class = sim_platform_speed_class(s->machine->platform, s->graph->kernels[about.kernel].name),
+                  .pure = true,
+                  .naccess = count,
+                  .access = l->access};
     for (uint32_t i = 0; i < count; i++) {
         l->access[i] = (od_access){.datum = s->datum[uses[i].datum], .mode = uses[i].mode};
         l->access[i].datum->pending++;

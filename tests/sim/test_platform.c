@@ -169,38 +169,62 @@ static bool write_changed(const change *c, char *path)
     return !c->from || at;
 }
 
+/* The changed platform in a folder of its own, with its kernel times. */
+typedef struct place {
+    char folder[32], path[64], times[64];
+} place;
+
+static bool make_place(const change *c, place *p)
+{
+    snprintf(p->folder, sizeof p->folder, "/tmp/ompdarts-platform-XXXXXX");
+    if (!mkdtemp(p->folder))
+        return false;
+    snprintf(p->path, sizeof p->path, "%s/XXXXXX", p->folder);
+    snprintf(p->times, sizeof p->times, "%s/v100.times", p->folder);
+    return write_changed(c, p->path) && symlink(SIM_PLATFORMS "/v100.times", p->times) == 0;
+}
+
+static void remove_place(const place *p)
+{
+    unlink(p->path);
+    unlink(p->times);
+    rmdir(p->folder);
+}
+
 static bool is_refused_changed(void *argument)
 {
-    char path[] = "/tmp/ompdarts-platform-XXXXXX";
     const change *c = argument;
     char error[1024] = "";
+    place at;
     sim_platform p;
-    bool changed = write_changed(c, path);
-    bool ok = sim_platform_load(path, &p, error, sizeof error) == OD_EINVAL && strstr(error, c->expected) &&
+    bool changed = make_place(c, &at);
+    bool ok = sim_platform_load(at.path, &p, error, sizeof error) == OD_EINVAL && strstr(error, c->expected) &&
               !strchr(error, '\n');
-    unlink(path);
+    remove_place(&at);
     if (!ok)
         fprintf(stderr, "'%s' instead of '%s'\n", error, c->expected);
     return ok && changed;
 }
 
-/* gpu1 takes twice as long as its kernel times say, the others take that. */
+static double slowness(const sim_platform *p, const char *kernel, unsigned k)
+{
+    return od_slowness_of(&p->topology->slowness, sim_platform_speed_class(p, kernel), k);
+}
+
+/* gpu1 takes twice as long as its kernel times say, but half as long for gemm, and six times for potrf. */
 static bool has_a_slow_device(void *unused)
 {
-    char folder[] = "/tmp/ompdarts-platform-XXXXXX", path[64], times[64], error[1024] = "";
+    const change slow = {"\"gpu1\" speed=\"1Gf\"/>",
+                         "\"gpu1\" speed=\"500Mf\"><prop id=\"times\" value=\"potrf:3 gemm:0.25\"/></host>", ""};
+    char error[1024] = "";
+    place at;
     sim_platform p;
     (void)unused;
-    if (!mkdtemp(folder))
-        return false;
-    snprintf(path, sizeof path, "%s/XXXXXX", folder);
-    snprintf(times, sizeof times, "%s/v100.times", folder);
-    bool ok = write_changed(&(change){"\"gpu1\" speed=\"1Gf\"", "\"gpu1\" speed=\"500Mf\"", ""}, path) &&
-              symlink(SIM_PLATFORMS "/v100.times", times) == 0 &&
-              sim_platform_load(path, &p, error, sizeof error) == OD_OK && near(p.topology->slowness[0], 1) &&
-              near(p.topology->slowness[1], 2) && near(sim_platform_speed(&p, 2), 1.5);
-    unlink(path);
-    unlink(times);
-    rmdir(folder);
+    bool ok = make_place(&slow, &at) && sim_platform_load(at.path, &p, error, sizeof error) == OD_OK &&
+              near(slowness(&p, "trsm", 0), 1) && near(slowness(&p, "trsm", 1), 2) &&
+              near(slowness(&p, "gemm", 0), 1) && near(slowness(&p, "gemm", 1), 0.5) &&
+              near(slowness(&p, "potrf", 1), 6) && near(sim_platform_speed(&p, 2), 3);
+    remove_place(&at);
     fputs(error, stderr);
     return ok;
 }
@@ -210,6 +234,8 @@ static void test_speeds(void **unused)
     (void)unused;
     assert_true(world_in_child(has_a_slow_device, NULL));
 }
+
+#define TIMES(text) "\"gpu1\" speed=\"1Gf\"><prop id=\"times\" value=\"" text "\"/></host>"
 
 static void test_malformed(void **unused)
 {
@@ -228,6 +254,10 @@ static void test_malformed(void **unused)
         {"\"slots\" value=\"1\"", "\"slots\" value=\"0\"", "property slots"},
         {"\"slots\" value=\"1\"", "\"cores\" value=\"4\"", "property cores"},
         {"\"slots\" value=\"1\"", "\"cores\" value=\"none\"", "property cores"},
+        {"\"gpu1\" speed=\"1Gf\"/>", TIMES("gemm:2 potrf"), "'potrf' in the property times of the host gpu1 is not"},
+        {"\"gpu1\" speed=\"1Gf\"/>", TIMES("gemm:fast"), "'gemm:fast' in the property times"},
+        {"\"gpu1\" speed=\"1Gf\"/>", TIMES("gemm:0"), "'gemm:0' in the property times"},
+        {"\"gpu1\" speed=\"1Gf\"/>", TIMES(":2"), "':2' in the property times"},
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         if (!world_in_child(is_refused_changed, &changes[i]))

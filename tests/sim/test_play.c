@@ -108,6 +108,24 @@ static void test_exact(void **unused)
     }
 }
 
+/* Devices each of which is slow at another kernel. */
+static void test_unlike_devices(void **unused)
+{
+    static const char *const policies[] = {"dmdas", "stationary", "eager", "darts"};
+    (void)unused;
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        sim_workload workload;
+        sim_graph graph = world_workload("cholesky:n=6", 1, &workload);
+        world_setting setting = {.platform = SIM_DATA "/apart.xml",
+                                 .policy = policies[i],
+                                 .devices = 2,
+                                 .memory = (size_t)400 << 20,
+                                 .seed = 1};
+        assert_true(agrees(&graph, &workload, &setting, 0.03));
+        sim_graph_free(&graph);
+    }
+}
+
 /* With CPU workers. */
 static void test_cpu(void **unused)
 {
@@ -220,8 +238,9 @@ static void test_auto_cpu(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact), cmocka_unit_test(test_random),   cmocka_unit_test(test_cpu),
-        cmocka_unit_test(test_auto),  cmocka_unit_test(test_auto_cpu), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_exact),   cmocka_unit_test(test_random), cmocka_unit_test(test_unlike_devices),
+        cmocka_unit_test(test_cpu),     cmocka_unit_test(test_auto),   cmocka_unit_test(test_auto_cpu),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -245,6 +245,45 @@ static void test_unequal_devices(void **unused)
     }
 }
 
+/* One device takes four times as long for half of the tasks, the other for the other half: each kind goes to the device
+ * that is fast at it. */
+static void test_devices_with_their_kernels(void **unused)
+{
+    static const char *const policies[] = {"dmda", "dmdar", "dmdas", "auto", "stationary", "stationary:owners"};
+    enum { EACH = 20 };
+    (void)unused;
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        sim_graph graph = {0};
+        for (uint32_t t = 0; t < EACH; t++) {
+            add_tasks(&graph, "gemm", 1);
+            add_tasks(&graph, "panel", 1);
+        }
+        world_outcome o = run(
+            &graph, (world_setting){
+                        .platform = SIM_DATA "/apart.xml", .policy = policies[i], .devices = 2, .memory = 2000 * MEGA});
+        expect_time(&o, EACH);
+        for (unsigned k = 0; k < 2; k++)
+            assert_int_equal(o.result.device[k].tasks, EACH);
+        sim_graph_free(&graph);
+    }
+}
+
+/* Where tasks wait for each other, too, those policies end sooner that reckon with it. */
+static void test_cholesky_on_such_devices(void **unused)
+{
+    static const char *const policies[] = {"dmda", "dmdas", "auto", "stationary", "stationary:owners"};
+    (void)unused;
+    sim_workload workload;
+    sim_graph graph = world_workload("cholesky:n=10", 1, &workload);
+    world_setting setting = {.platform = SIM_DATA "/apart.xml", .policy = "eager", .devices = 2, .memory = 500 * MEGA};
+    double eager = run(&graph, setting).result.makespan;
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        setting.policy = policies[i];
+        assert_true(run(&graph, setting).result.makespan < 0.82 * eager);
+    }
+    sim_graph_free(&graph);
+}
+
 static void test_platform_without_kernel(void **unused)
 {
     (void)unused;
@@ -318,6 +357,8 @@ int main(void)
         cmocka_unit_test(test_cpu_helps),
         cmocka_unit_test(test_cpu_fetches),
         cmocka_unit_test(test_unequal_devices),
+        cmocka_unit_test(test_devices_with_their_kernels),
+        cmocka_unit_test(test_cholesky_on_such_devices),
         cmocka_unit_test(test_platform_without_kernel),
         cmocka_unit_test(test_generic),
     };

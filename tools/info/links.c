@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The links as earlier runs have measured them (omp_ext/services/links.c names the rows). This command runs nothing
- * on the devices.
+ * The links as earlier runs have measured them (omp_ext/services/machine/links.c names the rows). This command runs
+ * nothing on the devices.
  */
 #include "tools/info/machine.h"
 

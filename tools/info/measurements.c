@@ -15,8 +15,8 @@ static const char usage[] =
     "Usage: ompdarts history [show | clear] [TEXT]\n"
     "\n"
     "Shows or clears what earlier runs on this machine have measured, and later ones use: links, kernel times,\n"
-    "kernels that are better off in one piece than in slices (OMPDARTS_SLICE), and with which settings graphs of\n"
-    "tasks took how long (OMPDARTS_SCHED=auto).\n"
+    "devices that are slow at a kernel, kernels that are better off in one piece than in slices (OMPDARTS_SLICE), and\n"
+    "with which settings graphs of tasks took how long (OMPDARTS_SCHED=auto).\n"
     "TEXT: only those with it in their name.\n"
     "\n"
     "  -h, --help  this text\n"
@@ -53,7 +53,7 @@ static void put_time(double seconds)
     printf(" %7.1f %-2s", seconds, units[unit]);
 }
 
-typedef enum kind { LINKS, KERNELS, SLICES, GRAPHS, KINDS } kind;
+typedef enum kind { LINKS, KERNELS, SLOWNESS, SLICES, GRAPHS, KINDS } kind;
 
 typedef struct listing {
     const char *text; /* to be in the names */
@@ -61,7 +61,7 @@ typedef struct listing {
     unsigned shown;
 } listing;
 
-static const char slices_of[] = "slices of ", graph[] = "graph ";
+static const char slowness_of[] = "slowness of ", slices_of[] = "slices of ", graph[] = "graph ";
 
 static kind kind_of(const od_history_row *row)
 {
@@ -69,6 +69,8 @@ static kind kind_of(const od_history_row *row)
         return LINKS;
     if (strncmp(row->name, graph, strlen(graph)) == 0)
         return GRAPHS;
+    if (strncmp(row->name, slowness_of, strlen(slowness_of)) == 0)
+        return SLOWNESS;
     return strncmp(row->name, slices_of, strlen(slices_of)) == 0 ? SLICES : KERNELS;
 }
 
@@ -90,6 +92,13 @@ static void show_code(const od_history_row *row, const char *name)
     put_time(row->mean);
     put_time(row->deviation);
     printf(" %11s  %-8s %s\n", info_bytes(row->size, bytes), kind_of_device(row->name), name);
+}
+
+/* And which device. */
+static void show_slowness(const od_history_row *row, const char *name)
+{
+    const char *device = strstr(row->name, ": device ");
+    printf(" %8.1f  %-8s %s%s\n", row->mean, kind_of_device(row->name), name, device ? device : "");
 }
 
 /* Why the kernel stays whole. */
@@ -123,16 +132,22 @@ static void show_row(const od_history_row *row, void *arg)
     static const char *const titles[KINDS] = {
         [LINKS] = "last        measured  devices  link",
         [KERNELS] = "last           runs       mean  deviation        data  devices  code",
+        [SLOWNESS] =
+            "last          times  devices  code, and the device that takes so many times as long as the fastest",
         [SLICES] = "last       launches  devices  kernels that are not to run in slices",
         [GRAPHS] = "last           runs       time       tasks  devices  program, settings of auto"};
-    static void (*const show_one[KINDS])(const od_history_row *, const char *) = {
-        [LINKS] = show_link, [KERNELS] = show_code, [SLICES] = show_slices, [GRAPHS] = show_graph};
+    static void (*const show_one[KINDS])(const od_history_row *, const char *) = {[LINKS] = show_link,
+                                                                                  [KERNELS] = show_code,
+                                                                                  [SLOWNESS] = show_slowness,
+                                                                                  [SLICES] = show_slices,
+                                                                                  [GRAPHS] = show_graph};
     listing *l = arg;
     char name[200], date[16];
     time_t when = (time_t)row->date;
     struct tm day;
     bool is_over = (kind_of(row) == SLICES && !row->count) || (kind_of(row) == GRAPHS && is_position(row));
-    readable(row->name + (kind_of(row) == SLICES ? strlen(slices_of) : 0), name, sizeof name);
+    size_t before = kind_of(row) == SLICES ? strlen(slices_of) : kind_of(row) == SLOWNESS ? strlen(slowness_of) : 0;
+    readable(row->name + before, name, sizeof name);
     if (l->kind != kind_of(row) || is_over || (!strstr(row->name, l->text) && !strstr(name, l->text)))
         return;
     if (!l->shown++)

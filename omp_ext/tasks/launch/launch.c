@@ -6,6 +6,7 @@
 #include "omp_ext/maps/args.h"
 #include "omp_ext/maps/device_memory.h"
 #include "omp_ext/maps/foreign.h"
+#include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/teams/serial.h"
@@ -341,11 +342,18 @@ void **__kmpc_omp_get_target_async_handle_ptr(int32_t gtid)
     return od_self.launching ? &od_self.async_handle : REAL(__kmpc_omp_get_target_async_handle_ptr)(gtid);
 }
 
+static unsigned times_of(const od_kernel_call *call, unsigned k)
+{
+    const od_backend *backend = od_runtime_backend();
+    const char *name = backend->nslowed ? od_images_kernel_name(call->kernel) : NULL;
+    return backend->nslowed ? od_backend_slows(backend, name ? name : "", k) : 1;
+}
+
 /* Of what a kernel has computed: others have the processors meanwhile, too. */
 static int carry_out_slowly(const od_kernel_call *call, unsigned k, rewritten *r, void **handle)
 {
     int device = od_runtime_device_number(k);
-    uint64_t times = od_runtime_backend()->kernels_slower[k], start_ns = times > 1 ? od_clock_thread_ns() : 0;
+    uint64_t times = times_of(call, k), start_ns = times > 1 ? od_clock_thread_ns() : 0;
     int failed = od_launch_carry_out(call, device, &r->args, r->addresses, handle);
     if (!failed && times > 1)
         od_clock_sleep_until(od_clock_ns() + (times - 1) * (od_clock_thread_ns() - start_ns));

@@ -89,18 +89,13 @@ static double seconds_on_cpu(const od_engine *e, const od_task *t, unsigned k)
     return od_host_seconds(e, t->host_seconds, t->duration) + transfer;
 }
 
-static double seconds_on_device(const od_engine *e, const od_task *t, unsigned k)
-{
-    return t->duration * e->slowness[k];
-}
-
 static double ready_seconds(const od_engine *e)
 {
     double seconds = e->policy_seconds;
     for (unsigned k = 0; k < e->config.ndevices; k++) {
         od_device_load load = {0};
-        od_buffer_add_load(&load, &e->device[k].forced);
-        seconds += load.seconds * e->slowness[k] + e->env.load(e->env.engine, k).seconds;
+        od_buffer_add_load(e, k, &e->device[k].forced, &load);
+        seconds += load.seconds + e->env.load(e->env.engine, k).seconds;
     }
     return seconds / (od_engine_active(e) * e->config.slots);
 }
@@ -134,7 +129,7 @@ static view look(const od_engine *e)
 static bool pays(const view *v, const offer *o, double seconds_there)
 {
     double seconds = seconds_on_cpu(v->e, o->task, o->k);
-    double most_bytes = v->waits_for_loads ? 0 : seconds_on_device(v->e, o->task, o->k) * v->e->env.inbound;
+    double most_bytes = v->waits_for_loads ? 0 : od_policy_seconds(&v->e->env, o->task, o->k) * v->e->env.inbound;
     if (o->task->priority == v->most_urgent && seconds > seconds_there)
         return false;
     return seconds <= v->seconds && o->more_bytes <= most_bytes;
@@ -149,15 +144,16 @@ static void look_through(const view *v, unsigned k, offer *best)
 {
     const od_device *device = &v->e->device[k];
     od_device_load before = {.seconds = device->running_seconds};
-    od_buffer_add_load(&before, &device->committed);
+    od_buffer_add_load(v->e, k, &device->committed, &before);
     od_list_each(node, &device->buffer) {
         od_task *t = od_container_of(node, od_task, link);
-        before.seconds += t->duration;
+        double seconds = od_host_seconds(v->e, t->host_seconds, t->duration);
+        double there = od_policy_seconds(&v->e->env, t, k);
+        before.seconds += there;
         if (!may_take(v->e, t))
             continue;
-        double seconds = od_host_seconds(v->e, t->host_seconds, t->duration), there = seconds_on_device(v->e, t, k);
         offer o = {t, k, there > 0 ? seconds / there : od_host_slowness(v->e), more_bytes(t, k)};
-        if (is_better(&o, best) && pays(v, &o, before.seconds * v->e->slowness[k]))
+        if (is_better(&o, best) && pays(v, &o, before.seconds))
             *best = o;
     }
 }

@@ -16,23 +16,13 @@ void od_stationary_claim(od_stationary *s, od_known_task *known, unsigned k)
 
 /* --- phases ---------------------------------------------------------------------------------- */
 
-/* What all active devices do at once, in devices. */
-static double speed_of_active(const od_policy_env *env)
+/* What all active devices do at once of these tasks, in devices. */
+static double speed_of_active(const od_policy_env *env, const od_snapshot *tasks)
 {
     double speed = 0;
     for (unsigned k = 0; k < env->ndevices; k++)
-        speed += od_policy_is_idle(env, k) ? 0 : 1 / od_policy_seconds(env, 1, k);
+        speed += od_policy_is_idle(env, k) ? 0 : 1 / od_snapshot_slowness(tasks, env, k);
     return speed > 0 ? speed : od_policy_active(env);
-}
-
-/* Seconds of tasks, as they are named, for a device that has none yet, so that all are busy equally long. */
-static double share_of(const od_stationary *s, unsigned k)
-{
-    const od_known *known = s->env.known;
-    double total = known->open_seconds + known->taken_seconds;
-    for (unsigned i = 0; i < s->env.ndevices; i++)
-        total += known->claimed_seconds[i];
-    return total / speed_of_active(&s->env) / od_policy_seconds(&s->env, 1, k);
 }
 
 /* True where tasks outside the phase wait for tasks in it. */
@@ -58,7 +48,7 @@ struct planning {
     unsigned which[OD_MAX_DEVICES]; /* the active devices */
     bool jointly; /* what all devices do may be planned together; then: it has been */
     double work;  /* seconds of all tasks */
-    double slowness[OD_MAX_DEVICES]; /* by device, as it was */
+    od_slowness slowness; /* as it was */
     double speed; /* of the active devices, in devices */
     od_snapshot snapshot;
     od_phase_result phase;
@@ -85,7 +75,7 @@ static bool find_joint_plan(struct planning *planning)
     static const double little = 0.5; /* as the next, over the factorisations of docs/performance.md */
     enum { FEW = 3 };
     const od_list_problem problem = {&planning->snapshot.problem, planning->snapshot.copies,
-                                     planning->slowness,          planning->which,
+                                     &planning->slowness,         planning->which,
                                      planning->loading,           planning->s->owners};
     if (problem.owners)
         return od_list_plan_best(&problem, planning->active, &planning->list) == OD_OK;
@@ -173,15 +163,17 @@ static void end_planning(od_background *job, bool carried_out)
     free_planning(planning);
 }
 
-/* Several devices that have nothing yet, tasks that wait for each other, and not more than can be simulated some
- * dozen times. */
+/* Several devices that have nothing yet, tasks that wait for each other or that not all devices are as good at, and
+ * not more than can be simulated some dozen times. */
 static bool may_plan_jointly(const od_stationary *s, const od_phase_problem *p)
 {
     enum { MOST_TASKS = 32768 };
+    bool mixed = s->env.slowness && od_slowness_is_mixed(s->env.slowness, s->env.ndevices);
     size_t claimed = 0;
     for (unsigned k = 0; k < s->env.ndevices; k++)
         claimed += s->env.known->claimed[k].count;
-    return od_policy_active(&s->env) > 1 && !claimed && p->first_successor[p->ntasks] && p->ntasks <= MOST_TASKS;
+    return od_policy_active(&s->env) > 1 && !claimed && (p->first_successor[p->ntasks] || mixed) &&
+           p->ntasks <= MOST_TASKS;
 }
 
 /* Returns how many there are. */
@@ -192,6 +184,18 @@ static unsigned list_active(const od_policy_env *env, unsigned *which)
         if (!od_policy_is_idle(env, k))
             which[count++] = k;
     return count;
+}
+
+/* Seconds of tasks, as they are named, for a device that has none yet, so that all are busy equally long with such
+ * tasks. */
+static double share_of(const struct planning *planning)
+{
+    const od_stationary *s = planning->s;
+    const od_known *known = s->env.known;
+    double total = known->open_seconds + known->taken_seconds;
+    for (unsigned i = 0; i < s->env.ndevices; i++)
+        total += known->claimed_seconds[i];
+    return total / planning->speed / od_snapshot_slowness(&planning->snapshot, &s->env, planning->k);
 }
 
 static struct planning *make_planning(od_stationary *s, unsigned k)
@@ -209,13 +213,15 @@ static struct planning *make_planning(od_stationary *s, unsigned k)
     planning->ndevices = s->env.ndevices;
     planning->active = list_active(&s->env, planning->which);
     planning->loading = od_policy_loading(&s->env);
-    for (unsigned i = 0; i < s->env.ndevices; i++)
-        planning->slowness[i] = od_policy_seconds(&s->env, 1, i);
+    if (s->env.slowness)
+        planning->slowness = *s->env.slowness;
+    else
+        od_slowness_init(&planning->slowness);
     planning->jointly = may_plan_jointly(s, p);
     planning->work = s->env.known->open_seconds;
     planning->phase.order = od_malloc((p->ntasks + 1) * sizeof *planning->phase.order);
-    p->share = share_of(s, k);
-    planning->speed = speed_of_active(&s->env);
+    planning->speed = speed_of_active(&s->env, &planning->snapshot);
+    p->share = share_of(planning);
     size_t listed = planning->jointly ? p->ntasks + 1 : 1;
     planning->list.order = od_malloc(listed * sizeof *planning->list.order);
     planning->list.place = od_malloc(listed * sizeof *planning->list.place);

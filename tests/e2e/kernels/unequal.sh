@@ -19,4 +19,44 @@ for policy in dmda stationary auto; do
         [ $policy != dmda ] || stats "stats.devices[$fast].tasks > 320 * 4 / 5"
     done
 done
+
+# Each device is slow at some kernels, which another run knows from its beginning. What is kept of other devices, or damaged, is
+# not used.
+program=("$E2E_BENCH/cholesky" --repeat 3 8 320)
+plain 0 "${program[@]}"
+export OMPDARTS_CACHE=1 XDG_CACHE_HOME=$work/cache OMPDARTS_DEVICES=2
+apart=omptarget:slow=gemm:20/1,slow=trsm:1/20,slow=syrk:1/20
+
+# runs_there KERNEL DEVICE LESS_THAN: of all its tasks, percent
+runs_there() {
+    python3 - "$work/trace.json" "$@" <<'END' || fail "$ran: device $2 has too many tasks of $1"
+import json, sys
+path, kernel, device, percent = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+with open(path, encoding="utf-8") as file:
+    events = json.load(file)
+name = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+places = [name[e["pid"]] for e in events if e["ph"] == "X" and e["cat"] == "task" and kernel in e["name"]]
+print(kernel, places.count("device " + device), "of", len(places), "on device", device)
+sys.exit(not places or places.count("device " + device) * 100 >= percent * len(places))
+END
+}
+
+for policy in dmda stationary auto; do
+    rm -rf "$work/cache"
+    for run in 1 2; do
+        under 0 OMPDARTS_SCHED=$policy OMPDARTS_BACKEND=$apart OMPDARTS_TRACE="$work/trace.json" "${program[@]}"
+        same_checksum
+    done
+    [ $policy != dmda ] || runs_there task_gemm 0 40
+    "$E2E_COMMAND" history show >"$work/shown" || fail "history show: exit code $?"
+    grep -q "cholesky+0x[0-9a-f]*: device 0 of 2 devices of omptarget" "$work/shown" || fail "history: $(cat "$work/shown")"
+done
+file=$(find "$work/cache/ompdarts" -type f ! -name '*.lock')
+for slowness in nan -1 0.5 1e300; do
+    sed -Ei "s/^(0 1 )[^ ]+( .* slowness of )/\1$slowness\2/" "$file"
+    under 0 OMPDARTS_SCHED=dmda OMPDARTS_BACKEND=$apart "${program[@]}"
+    same_checksum
+done
+under 0 OMPDARTS_SCHED=dmda OMPDARTS_BACKEND=omptarget:slow=1/2 "${program[@]}"
+same_checksum
 finish

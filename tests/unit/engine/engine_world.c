@@ -334,7 +334,7 @@ static void create_tasks(world *w)
     for (int t = 0; t < w->graph->ntasks; t++) {
         w->created_ns[t] = w->now++;
         if (w->graph->task[t].after)
-            w->submission[t] = od_engine_submit(w->engine, NULL, 1, uses, level_uses(w, t, uses));
+            w->submission[t] = od_engine_submit(w->engine, NULL, 0, 1, uses, level_uses(w, t, uses));
     }
 }
 

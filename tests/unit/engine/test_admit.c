@@ -124,7 +124,7 @@ static void begin(int64_t guard, const char *policy)
 static void submit_task(unsigned i, unsigned t)
 {
     od_level_use use = {.address = base_of(i), .write = t == 0, .overwrites = t == 0};
-    w.chain[i].submission[t] = od_engine_submit(w.engine, &w, 1, &use, 1);
+    w.chain[i].submission[t] = od_engine_submit(w.engine, &w, 0, 1, &use, 1);
 }
 
 static void submit(announced when)
@@ -421,10 +421,10 @@ static void submit_products(void)
             od_level_use use = {.address = base_of(2 * i + t), .write = true, .overwrites = true};
             p->enter[t] = od_engine_construct(w.engine);
             od_engine_construct_opens(w.engine, use.address, SIZE);
-            p->submission[t] = od_engine_submit(w.engine, &w, 1, &use, 1);
+            p->submission[t] = od_engine_submit(w.engine, &w, 0, 1, &use, 1);
         }
         od_level_use uses[3] = {{.address = base_of(2 * i)}, {.address = base_of(2 * i + 1)}, {sum_of(i), true, false}};
-        p->submission[2] = od_engine_submit(w.engine, &products, 1, uses, 3);
+        p->submission[2] = od_engine_submit(w.engine, &products, 0, 1, uses, 3);
         for (unsigned t = 0; t < 2; t++) {
             p->leave[t] = od_engine_construct(w.engine);
             od_engine_construct_closes(w.engine, p->leave[t], base_of(2 * i + t));

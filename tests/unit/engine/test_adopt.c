@@ -280,8 +280,8 @@ static void host_tasks_end_it_too(void **state)
                                .driver_ops = &driver};
     assert_int_equal(od_engine_create(&config, &e), OD_OK);
     for (unsigned round = 1; round <= 3; round++) {
-        od_submission *first = od_engine_submit(e, "kind", 1, &named, 1),
-                      *last = od_engine_submit(e, "kind", 1, &named, 1);
+        od_submission *first = od_engine_submit(e, "kind", 0, 1, &named, 1),
+                      *last = od_engine_submit(e, "kind", 0, 1, &named, 1);
         od_engine_unsubmit(e, &first);
         od_engine_unsubmit(e, &last);
         od_engine_withdraw(e, first);

@@ -158,7 +158,7 @@ static void what_a_submitted_task_names_stays(void **state)
 {
     (void)state;
     const od_level_use use = {.address = address(0), .write = true};
-    od_submission *s = od_engine_submit(w.engine, "kind", 1, &use, 1);
+    od_submission *s = od_engine_submit(w.engine, "kind", 0, 1, &use, 1);
     od_engine_await(w.engine, true);
     write_datum(0, SIZE);
     write_datum(1, SIZE);
@@ -178,7 +178,7 @@ static void more_work_ends_it(void **state)
     (void)state;
     const od_level_use use = {.address = address(5), .write = true};
     od_engine_await(w.engine, true);
-    od_submission *s = od_engine_submit(w.engine, "kind", 1, &use, 1);
+    od_submission *s = od_engine_submit(w.engine, "kind", 0, 1, &use, 1);
     write_datum(0, SIZE);
     assert_int_equal(w.nhome, 0);
     od_engine_unsubmit(w.engine, &s);

@@ -166,7 +166,7 @@ static void what_is_held_or_named_by_submitted_tasks_stays(void **state)
     od_level_use named = {address(1), true, false};
     od_datum *held = hold(e, 0);
     use(e, 1);
-    od_submission *s = od_engine_submit(e, "kind", 1, &named, 1);
+    od_submission *s = od_engine_submit(e, "kind", 0, 1, &named, 1);
     for (unsigned i = 2; i < MANY; i++)
         use(e, i);
     assert_true(is_known(e, 0));

@@ -36,7 +36,7 @@ static void make(struct world *w, uint32_t period)
 static void submit(struct world *w, uint32_t step, uint32_t tile)
 {
     od_level_use use = {.address = (uintptr_t)&w->token[tile], .write = true};
-    w->task[step][tile] = od_known_submit(w->known, kind, 1, &use, 1);
+    w->task[step][tile] = od_known_submit(w->known, kind, 0, 1, &use, 1);
     assert_non_null(w->task[step][tile]);
 }
 
@@ -148,7 +148,7 @@ static void test_named_data(void **unused)
     make(&w, 1);
     for (uint32_t step = 0; step < STEPS; step++) {
         od_level_use use = {.address = w.datum[0][0].base, .write = step % 2};
-        w.task[step][0] = od_known_submit(w.known, kind, 1, &use, 1);
+        w.task[step][0] = od_known_submit(w.known, kind, 0, 1, &use, 1);
         run(&w, step, 0);
     }
     assert_int_equal(w.known->habits.nkinds, 0);
@@ -189,7 +189,7 @@ static void test_many(void **unused)
     for (uint32_t i = 0; i < MANY; i++) {
         od_level_use use = {.address = i % OFTEN ? 4096 + i : 64, .write = true};
         od_task ready = {.kind = kind, .duration = 1, .naccess = 1, .access = &access};
-        od_known_task *task = od_known_submit(known, kind, 1, &use, 1);
+        od_known_task *task = od_known_submit(known, kind, 0, 1, &use, 1);
         assert_non_null(task);
         if (i % OFTEN == 0 && i > OFTEN)
             assert_int_equal(task->uses[0].item->base, datum.base);

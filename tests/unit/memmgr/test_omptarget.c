@@ -3,6 +3,7 @@
  * Portable back-end: calls of a fake OpenMP API, and what happens when they fail; the
  * shared bus, in accounted time.
  */
+#include "memmgr/device/backends.h"
 #include "memmgr/device/bus.h"
 #include "memmgr/device/transfer_queues.h"
 #include "util/clock.h"
@@ -246,6 +247,31 @@ static void test_bus_is_shared_by_threads(void **state)
     od_bus_destroy(&bus);
 }
 
+/* The last word that names a kernel counts, and its last number for all further devices. */
+static void test_slow_kernels(void **state)
+{
+    static const char text[] = "omptarget:slow=2/3,slow=gemm:8/1,slow=task_gemm_d:5";
+    char error[OD_OPTION_ERROR] = "";
+    od_backend_choice choice;
+    od_backend slow;
+    (void)state;
+    assert_int_equal(od_backend_choose(&(od_option_spec){.name = "BACKEND"}, text, &choice, error, sizeof error),
+                     OD_OK);
+    od_backend_request request = {.ndevices = NDEVICES, .device_numbers = numbers, .api = &api};
+    assert_int_equal(od_backend_open(&slow, &choice, &request, error, sizeof error), OD_OK);
+    const struct {
+        const char *kernel;
+        unsigned times[3];
+    } expected[] = {{"__omp_offloading_1_2_task_trsm_l3", {2, 3, 3}},
+                    {"__omp_offloading_1_2_task_gemm_float_l3", {8, 1, 1}},
+                    {"__omp_offloading_1_2_task_gemm_double_l3", {5, 5, 5}},
+                    {"", {2, 3, 3}}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        for (unsigned k = 0; k < 3; k++)
+            assert_int_equal(od_backend_slows(&slow, expected[i].kernel, k), expected[i].times[k]);
+    od_backend_release(&slow);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +282,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_failing_copy_is_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused_copy_calls_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_slow_link_delays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_slow_kernels, set_up, tear_down),
         cmocka_unit_test(test_bus_is_serial),
         cmocka_unit_test(test_bus_is_shared_by_threads),
     };

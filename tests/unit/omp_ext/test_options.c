@@ -361,9 +361,26 @@ static void bad_values_are_refused(void **state)
         "0:1",  "-1",      "1.5",  "63", "4294967296", "0*0", "0*63", "0*2*2", "1,-1",   "*2",     "40000,1", "0,",
         "0,,1", "0*40,1*40", "2:", "2:0", "2:63",    "2:-1", ":1",  "2:half", "policy", "2:1:1", "auto:1"};
     static const char *const cpus[] = {"-1", "1:", ":1", "1:0", "0:1", "1:2:3", "2.5", "all", "1,1"};
-    static const char *const backends[] = {
-        "hip",   "omptarget:link=400", "auto:pin=1G",         "omptarget:pin=1G", "cuda:link=1G", "cuda:pin",    "cuda:pin=off",
-        "cuda:", "omptarget:link=fast", "omptarget:link=",  "omptarget:slow", "omptarget:slow=0",  "CUDA",         "cuda:pin=1G,"};
+    static const char *const backends[] = {"hip",
+                                           "omptarget:link=400",
+                                           "auto:pin=1G",
+                                           "omptarget:pin=1G",
+                                           "cuda:link=1G",
+                                           "cuda:pin",
+                                           "cuda:pin=off",
+                                           "cuda:",
+                                           "omptarget:link=fast",
+                                           "omptarget:link=",
+                                           "omptarget:slow",
+                                           "omptarget:slow=0",
+                                           "CUDA",
+                                           "cuda:pin=1G,",
+                                           "omptarget:slow=:2",
+                                           "omptarget:slow=gemm:",
+                                           "omptarget:slow=gemm:0",
+                                           "omptarget:slow=gemm:8/",
+                                           "omptarget:slow=a_name_of_more_than_31_characters:2",
+                                           "omptarget:slow=1,slow=2,slow=3,slow=4,slow=5"};
     static const char *const debugs[] = {
         "1",           "warn",           "check=1",    "check,", "jitter", "jitter=", "watchdog=1e3",
         "watchdog=-1", "jitter=1000001", "check warn", ",",
@@ -379,7 +396,7 @@ static void bad_values_are_refused(void **state)
     for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
         refuse("OMPDARTS_BACKEND", backends[i],
                "allowed: auto, cuda, cuda:pin=SIZE,loads=N,keep,managed, mpi, mpi:silence=SECONDS, omptarget, "
-               "omptarget:link=RATE,slow=TIMES; SIZE: 0 (none) ");
+               "omptarget:link=RATE,slow=TIMES,slow=KERNEL:TIMES; SIZE: 0 (none) ");
     for (size_t i = 0; i < sizeof debugs / sizeof *debugs; i++)
         refuse("OMPDARTS_DEBUG", debugs[i], "allowed: 0 (off), or some of check, check=warn, watchdog=SECONDS");
     refuse("OMPDARTS_BACKEND", "omptargte", "; did you mean omptarget?");

@@ -372,7 +372,7 @@ static void announce(struct world *w, uint32_t t)
 {
     od_level_use uses[MODEL_USES];
     uint32_t nuses = level_uses(w, t, uses);
-    w->submission[t] = od_engine_submit(w->engine, kind_of(w, t), w->graph->task[t].duration, uses, nuses);
+    w->submission[t] = od_engine_submit(w->engine, kind_of(w, t), 0, w->graph->task[t].duration, uses, nuses);
 }
 
 static void submit(struct world *w, uint32_t t)

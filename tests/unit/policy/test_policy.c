@@ -174,20 +174,20 @@ static void test_plugin(void **unused)
     refuse_choice("plugin:" TEST_PLUGIN ":speed=7", "'speed=7' is no option; allowed: window[=N]");
     assert_int_equal(chdir(TEST_PLUGIN_FOLDER), 0);
     assert_int_equal(od_policy_choose("plugin:" TEST_PLUGIN_NAME, &choice, error, sizeof error), OD_OK);
-    refuse_choice("plugin:" TEST_OLD_PLUGIN, "built for version 1 of the policy interface, this is version 12");
+    refuse_choice("plugin:" TEST_OLD_PLUGIN, "built for version 1 of the policy interface, this is version 13");
 }
 
 /* A device that takes three times as long gets a quarter of what needs no load. */
 static void test_slow_devices_get_less(void **unused)
 {
     enum { MANY = 40 };
-    static const double slowness[] = {1, 3};
+    static const od_slowness slowness = {.classes = 1, .times = {{1, 3}}};
     const od_policy_ops *ops;
     unsigned given[2] = {0};
     od_task *task[MANY];
     (void)unused;
     od_policy_env env = world_env(2, 1, NULL);
-    env.slowness = slowness;
+    env.slowness = &slowness;
     void *state = world_choose("dmda", env, &ops);
     for (unsigned t = 0; t < MANY; t++) {
         task[t] = world_task(t, NULL, NULL, 0);
@@ -198,6 +198,33 @@ static void test_slow_devices_get_less(void **unused)
             given[k]++;
     assert_int_equal(given[0], 30);
     assert_int_equal(given[1], 10);
+    ops->destroy(state);
+    for (unsigned t = 0; t < MANY; t++)
+        world_task_free(task[t]);
+}
+
+/* Of tasks that one device takes three times as long for, and tasks that the other does, each gets those that it is
+ * fast at. */
+static void test_devices_get_what_they_are_fast_at(void **unused)
+{
+    enum { MANY = 40 };
+    static const od_slowness slowness = {.classes = 3, .times = {{1, 1}, {1, 3}, {3, 1}}};
+    const od_policy_ops *ops;
+    od_task *task[MANY];
+    (void)unused;
+    od_policy_env env = world_env(2, 1, NULL);
+    env.slowness = &slowness;
+    void *state = world_choose("dmda", env, &ops);
+    for (unsigned t = 0; t < MANY; t++) {
+        task[t] = world_task(t, NULL, NULL, 0);
+        task[t]->speed_class = 1 + t % 2;
+        assert_int_equal(ops->ready(state, task[t]), OD_OK);
+        assert_true(ops->is_valid(state));
+    }
+    for (unsigned k = 0; k < 2; k++)
+        for (const od_task *next; (next = ops->pop(state, k));)
+            assert_int_equal(next->speed_class, 1 + k);
+    assert_true(ops->is_valid(state));
     ops->destroy(state);
     for (unsigned t = 0; t < MANY; t++)
         world_task_free(task[t]);
@@ -510,6 +537,7 @@ int main(void)
         cmocka_unit_test(test_options_of_policies),
         cmocka_unit_test(test_never_starve),
         cmocka_unit_test(test_slow_devices_get_less),
+        cmocka_unit_test(test_devices_get_what_they_are_fast_at),
         cmocka_unit_test(test_destroy_with_tasks_left),
         cmocka_unit_test(test_plugin),
         cmocka_unit_test(test_allowed_victims),

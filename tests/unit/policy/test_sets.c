@@ -81,7 +81,10 @@ static void with_the_device_that_computes_slowly_or_without(void **state)
 {
     od_topology *t = bus(-1);
     (void)state;
-    t->slowness[1] = 2;
+    t->slowness.times[OD_SPEED_GENERAL][1] = 2;
+    expect(t, 15, (const unsigned[]){2, 2, 2, 1});
+    t = bus(-1); /* at some tasks alone */
+    t->slowness.times[od_slowness_add(&t->slowness)][1] = 2;
     expect(t, 15, (const unsigned[]){2, 2, 2, 1});
 }
 

@@ -420,7 +420,7 @@ static void emit_submit(struct story *s, unsigned t, uint64_t *random)
             (od_level_use){.address = s->data[random_below(random, DATA)]->base, .write = random_below(random, 2)};
     static const char kinds[3]; /* of most tasks the depend items say nothing, sooner or later */
     s->task[t] =
-        od_known_submit(s->known, random_below(random, 4) ? &kinds[random_below(random, 3)] : NULL, 1, uses, n);
+        od_known_submit(s->known, random_below(random, 4) ? &kinds[random_below(random, 3)] : NULL, 0, 1, uses, n);
     assert_non_null(s->task[t]);
 }
 
@@ -511,10 +511,10 @@ static void test_durations(void **unused)
     static const char kinds[OD_DURATIONS_KINDS + 1];
     od_known *known = od_known_create(DEVICES, NULL, NULL);
     assert_non_null(known);
-    od_known_task *open = od_known_submit(known, &kinds[0], 1, NULL, 0);
-    od_known_task *claimed = od_known_submit(known, &kinds[0], 2, NULL, 0);
-    od_known_task *other = od_known_submit(known, &kinds[1], 3, NULL, 0);
-    od_known_task *without = od_known_submit(known, NULL, 4, NULL, 0);
+    od_known_task *open = od_known_submit(known, &kinds[0], 0, 1, NULL, 0);
+    od_known_task *claimed = od_known_submit(known, &kinds[0], 0, 2, NULL, 0);
+    od_known_task *other = od_known_submit(known, &kinds[1], 0, 3, NULL, 0);
+    od_known_task *without = od_known_submit(known, NULL, 0, 4, NULL, 0);
     od_known_claim(known, claimed, 1);
     od_known_predict(known);
     assert_true(open->seconds == 1 && claimed->seconds == 2 && known->open_seconds == 1 + 3 + 4);
@@ -550,7 +550,7 @@ static void test_one_estimate_a_batch(void **unused)
         od_known_task *task[AT_ONCE];
         od_active_estimate estimate;
         for (int t = 0; t < AT_ONCE; t++)
-            task[t] = od_known_submit(known, NULL, 1, NULL, 0);
+            task[t] = od_known_submit(known, NULL, 0, 1, NULL, 0);
         assert_true(od_active_is_due(&active, known));
         assert_int_equal(od_active_begin(&active, &env, known, &estimate), OD_OK);
         assert_true(active.first == (batch == 0));

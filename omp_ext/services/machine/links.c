@@ -4,7 +4,7 @@
  *
  * Back-ends that know their pairs of devices are measured device by device and pair by pair, others once for all.
  */
-#include "omp_ext/services/links.h"
+#include "omp_ext/services/machine/links.h"
 
 #include "memmgr/device/measured.h"
 #include "omp_ext/services/profile.h"
@@ -264,12 +264,13 @@ static void find_at_once_for_all(meter *m)
 {
     char name[64];
     unsigned n = m->rates->ndevices;
-    double both = find_together(m, "at once host and device both ways",
-                                (stream[]){stream_of(m, n, 0), stream_of(m, 0, n)}, 2);
+    double both =
+        find_together(m, "at once host and device both ways", (stream[]){stream_of(m, n, 0), stream_of(m, 0, n)}, 2);
     snprintf(name, sizeof name, "at once host to all %u", n);
     m->rates->all_in = m->rates->all_out = find_all(m, name, true);
-    double two = n < 2 ? 0 : find_together(m, "at once host to two devices",
-                                           (stream[]){stream_of(m, n, 0), stream_of(m, n, 1)}, 2);
+    double two =
+        n < 2 ? 0
+              : find_together(m, "at once host to two devices", (stream[]){stream_of(m, n, 0), stream_of(m, n, 1)}, 2);
     double peer = n < 2 || !m->backend->ops->peer
                       ? 0
                       : find_together(m, "at once host and device to device",

@@ -79,31 +79,56 @@ static void add_stats(builder *b, const od_device_stats *stats)
     add_number(b, "overlapped_s", seconds(stats->overlapped_ns));
 }
 
-/* A device or, with a NULL name, the totals. Ownership passes to the caller. */
-static cJSON *stats_object(const char *name, const od_device_stats *stats)
+/* A new object, the last of the array. */
+static builder append(const builder *b, cJSON *array)
 {
-    builder b = {.object = cJSON_CreateObject()};
+    builder one = {.object = b->ok ? cJSON_CreateObject() : NULL};
 
-    b.ok = b.object != NULL;
-    if (name)
-        add_string(&b, "name", name);
-    if (stats->lost)
-        b.ok = b.ok && cJSON_AddTrueToObject(b.object, "lost");
-    add_stats(&b, stats);
-    if (b.ok)
-        return b.object;
-    cJSON_Delete(b.object);
-    return NULL;
+    one.ok = one.object && cJSON_AddItemToArray(array, one.object);
+    return one;
 }
 
-static void add_devices(builder *b, const od_report *report)
+static void add_rank(builder *b, unsigned rank, const char *host, uint64_t remote_bytes)
+{
+    add_integer(b, "rank", rank);
+    add_string(b, "host", host);
+    add_integer(b, "remote_bytes", remote_bytes);
+}
+
+static void add_device(builder *b, cJSON *array, const od_report_device *device, bool ranked)
+{
+    const od_device_stats *stats = &device->stats;
+    builder one = append(b, array);
+
+    add_string(&one, "name", device->name);
+    if (ranked)
+        add_rank(&one, stats->rank, device->host, stats->remote_bytes);
+    if (stats->lost)
+        one.ok = one.ok && cJSON_AddTrueToObject(one.object, "lost");
+    add_stats(&one, stats);
+    b->ok = one.ok;
+}
+
+static void add_devices(builder *b, const od_report *report, bool ranked)
 {
     cJSON *array = b->ok ? cJSON_AddArrayToObject(b->object, "devices") : NULL;
 
     b->ok = array != NULL;
-    for (unsigned k = 0; b->ok && k < report->ndevices; k++) {
-        cJSON *device = stats_object(report->devices[k].name, &report->devices[k].stats);
-        b->ok = device && cJSON_AddItemToArray(array, device);
+    for (unsigned k = 0; b->ok && k < report->ndevices; k++)
+        add_device(b, array, &report->devices[k], ranked);
+}
+
+static void add_ranks(builder *b, const od_report_rank *ranks, unsigned nranks)
+{
+    cJSON *array = b->ok && nranks ? cJSON_AddArrayToObject(b->object, "ranks") : NULL;
+
+    b->ok = b->ok && (array || !nranks);
+    for (unsigned i = 0; b->ok && i < nranks; i++) {
+        builder one = append(b, array);
+        add_rank(&one, ranks[i].rank, ranks[i].host, ranks[i].sum.remote_bytes);
+        add_integer(&one, "devices", ranks[i].ndevices);
+        add_stats(&one, &ranks[i].sum);
+        b->ok = one.ok;
     }
 }
 
@@ -112,8 +137,7 @@ static void add_cpus(builder *b, const od_report *report)
     cJSON *array = b->ok && report->engine.cpus ? cJSON_AddArrayToObject(b->object, "cpus") : NULL;
 
     for (unsigned i = 0; array && b->ok && i < report->engine.cpus; i++) {
-        builder one = {.object = cJSON_CreateObject()};
-        one.ok = one.object && cJSON_AddItemToArray(array, one.object);
+        builder one = append(b, array);
         add_integer(&one, "tasks", report->engine.cpu[i].tasks);
         add_number(&one, "busy_s", seconds(report->engine.cpu[i].busy_ns));
         b->ok = one.ok;
@@ -121,21 +145,32 @@ static void add_cpus(builder *b, const od_report *report)
     b->ok = b->ok && (array || !report->engine.cpus);
 }
 
-static void add_totals(builder *b, const od_report *report)
+static void add_totals(builder *b, const od_report *report, bool ranked)
 {
     od_device_stats totals = od_report_totals(report);
-    cJSON *object = stats_object(NULL, &totals);
+    cJSON *object = b->ok ? cJSON_AddObjectToObject(b->object, "totals") : NULL;
+    builder inner = {.object = object, .ok = object != NULL};
 
-    b->ok = b->ok && object && cJSON_AddItemToObject(b->object, "totals", object);
-    if (!b->ok)
-        cJSON_Delete(object);
+    if (ranked)
+        add_integer(&inner, "remote_bytes", totals.remote_bytes);
+    add_stats(&inner, &totals);
+    b->ok = inner.ok;
+}
+
+static void add_figures(builder *b, const od_report *report)
+{
+    od_report_rank ranks[OD_MAX_DEVICES];
+    unsigned nranks = od_report_ranks(report, ranks);
+
+    add_totals(b, report, nranks > 0);
+    add_ranks(b, ranks, nranks);
+    add_devices(b, report, nranks > 0);
 }
 
 static void add_slicing(builder *b, cJSON *array, const od_report_slicing *k)
 {
-    builder one = {.object = cJSON_CreateObject()};
+    builder one = append(b, array);
 
-    one.ok = b->ok && one.object && cJSON_AddItemToArray(array, one.object);
     add_string(&one, "name", k->name);
     add_integer(&one, "sliced", k->sliced);
     add_integer(&one, "whole", k->whole);
@@ -147,9 +182,8 @@ static void add_slicing(builder *b, cJSON *array, const od_report_slicing *k)
 
 static void add_footprint(builder *b, cJSON *array, const od_report_footprint *f)
 {
-    builder one = {.object = cJSON_CreateObject()};
+    builder one = append(b, array);
 
-    one.ok = b->ok && one.object && cJSON_AddItemToArray(array, one.object);
     add_string(&one, "name", f->name);
     add_integer(&one, "argument", f->argument);
     add_string(&one, "state", od_footprint_state_name(f->state));
@@ -188,9 +222,8 @@ static void add_outlook(builder *b, const char *role, const od_outlook *outlook)
 
 static void add_choice(builder *b, cJSON *array, const od_choice *c)
 {
-    builder one = {.object = cJSON_CreateObject()};
+    builder one = append(b, array);
 
-    one.ok = b->ok && one.object && cJSON_AddItemToArray(array, one.object);
     add_integer(&one, "tasks", c->tasks);
     add_integer(&one, "tried", c->tried);
     one.ok = one.ok && cJSON_AddBoolToObject(one.object, "adopted", c->adopted);
@@ -239,8 +272,7 @@ static char *json_text(const od_report *report)
     add_choices(&b, report);
     add_kernels(&b, report);
     add_footprints(&b, report);
-    add_totals(&b, report);
-    add_devices(&b, report);
+    add_figures(&b, report);
     add_cpus(&b, report);
     char *text = b.ok ? cJSON_Print(b.object) : NULL;
     cJSON_Delete(b.object);

@@ -2,6 +2,8 @@
 /* The figures of a run, derived and printed. */
 #include "sched/report/report.h"
 
+#include "sched/report/ranks.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -15,35 +17,70 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+void od_report_add(od_device_stats *sum, const od_device_stats *d)
+{
+    sum->tasks += d->tasks;
+    sum->host_tasks += d->host_tasks;
+    sum->h2d_bytes += d->h2d_bytes;
+    sum->d2h_bytes += d->d2h_bytes;
+    sum->d2d_bytes += d->d2d_bytes;
+    sum->remote_bytes += d->remote_bytes;
+    sum->spilled_bytes += d->spilled_bytes;
+    sum->loads += d->loads;
+    sum->reloads += d->reloads;
+    sum->evictions += d->evictions;
+    sum->dropped_bytes += d->dropped_bytes;
+    sum->reruns += d->reruns;
+    sum->faults += d->faults;
+    sum->fault_bytes += d->fault_bytes;
+    sum->fault_ns += d->fault_ns;
+    sum->busy_ns += d->busy_ns;
+    sum->occupied_ns += d->occupied_ns;
+    sum->stall_ns += d->stall_ns;
+    sum->transfer_ns += d->transfer_ns;
+    sum->overlapped_ns += d->overlapped_ns;
+    sum->peak_bytes = larger(sum->peak_bytes, d->peak_bytes);
+    sum->limit_bytes = larger(sum->limit_bytes, d->limit_bytes);
+}
+
 od_device_stats od_report_totals(const od_report *report)
 {
     od_device_stats sum = {0};
 
-    for (unsigned k = 0; k < report->ndevices; k++) {
-        const od_device_stats *d = &report->devices[k].stats;
-        sum.tasks += d->tasks;
-        sum.host_tasks += d->host_tasks;
-        sum.h2d_bytes += d->h2d_bytes;
-        sum.d2h_bytes += d->d2h_bytes;
-        sum.d2d_bytes += d->d2d_bytes;
-        sum.spilled_bytes += d->spilled_bytes;
-        sum.loads += d->loads;
-        sum.reloads += d->reloads;
-        sum.evictions += d->evictions;
-        sum.dropped_bytes += d->dropped_bytes;
-        sum.reruns += d->reruns;
-        sum.faults += d->faults;
-        sum.fault_bytes += d->fault_bytes;
-        sum.fault_ns += d->fault_ns;
-        sum.busy_ns += d->busy_ns;
-        sum.occupied_ns += d->occupied_ns;
-        sum.stall_ns += d->stall_ns;
-        sum.transfer_ns += d->transfer_ns;
-        sum.overlapped_ns += d->overlapped_ns;
-        sum.peak_bytes = larger(sum.peak_bytes, d->peak_bytes);
-        sum.limit_bytes = larger(sum.limit_bytes, d->limit_bytes);
-    }
+    for (unsigned k = 0; k < report->ndevices; k++)
+        od_report_add(&sum, &report->devices[k].stats);
     return sum;
+}
+
+unsigned od_report_ranks(const od_report *report, od_report_rank ranks[OD_MAX_DEVICES])
+{
+    unsigned rank_of[OD_MAX_DEVICES];
+    od_ranks found;
+
+    for (unsigned k = 0; k < report->ndevices; k++)
+        rank_of[k] = report->devices[k].stats.rank;
+    od_ranks_find(&found, rank_of, report->ndevices);
+    for (unsigned i = 0; i < found.count; i++)
+        ranks[i] = (od_report_rank){.rank = found.number[i]};
+    for (unsigned k = 0; k < report->ndevices; k++) {
+        od_report_rank *r = &ranks[found.index[k]];
+        r->host = report->devices[k].host;
+        r->ndevices++;
+        od_report_add(&r->sum, &report->devices[k].stats);
+    }
+    return found.count > 1 ? found.count : 0;
+}
+
+uint64_t od_report_own_bytes(const od_device_stats *stats)
+{
+    return stats->d2d_bytes - stats->remote_bytes;
+}
+
+double od_report_busy(const od_report *report, const od_device_stats *sum, unsigned ndevices)
+{
+    double all_ns = report->wall_s * ns_per_s * ndevices;
+
+    return all_ns > 0 ? (double)sum->busy_ns / all_ns : 0;
 }
 
 double od_report_sched_ns_per_task(const od_report *report)
@@ -237,10 +274,63 @@ static void print_held(const od_report *report, FILE *file)
                     report->devices[k].name, mb(e->shared_size), e->shared_base);
 }
 
+static uint64_t print_device(const od_report *report, const od_report_device *d, int width, FILE *file)
+{
+    uint64_t idle_ns = od_report_idle_ns(report, &d->stats);
+
+    print_row(d->name, width, &d->stats, idle_ns, file);
+    return idle_ns;
+}
+
+static void print_sum(const od_report *report, const char *name, unsigned ndevices, const od_device_stats *sum,
+                      FILE *file)
+{
+    fprintf(file, "%s: %u device%s, %" PRIu64 " task%s, busy %.1f%%, ", name, ndevices, plural(ndevices), sum->tasks,
+            plural(sum->tasks), 100 * od_report_busy(report, sum, ndevices));
+    fprintf(file, "%.1f MB from rank 0, %.1f MB from other ranks, %.1f MB within one rank, %" PRIu64 " eviction%s\n",
+            mb(sum->h2d_bytes), mb(sum->remote_bytes), mb(od_report_own_bytes(sum)), sum->evictions,
+            plural(sum->evictions));
+}
+
+/* Each rank's sums, its devices below. Returns their idle time. */
+static uint64_t print_ranks(const od_report *report, const od_report_rank *ranks, unsigned nranks, int width,
+                            FILE *file)
+{
+    uint64_t idle_ns = 0;
+    char name[128];
+
+    for (unsigned i = 0; i < nranks; i++) {
+        snprintf(name, sizeof name, "rank %u on %s", ranks[i].rank, ranks[i].host);
+        print_sum(report, name, ranks[i].ndevices, &ranks[i].sum, file);
+        for (unsigned k = 0; k < report->ndevices; k++)
+            if (report->devices[k].stats.rank == ranks[i].rank)
+                idle_ns += print_device(report, &report->devices[k], width, file);
+    }
+    return idle_ns;
+}
+
+static uint64_t print_devices(const od_report *report, int width, FILE *file)
+{
+    od_report_rank ranks[OD_MAX_DEVICES];
+    unsigned nranks = od_report_ranks(report, ranks);
+    uint64_t idle_ns = 0;
+
+    if (nranks) {
+        idle_ns = print_ranks(report, ranks, nranks, width, file);
+        od_device_stats all = od_report_totals(report);
+        char name[32];
+        snprintf(name, sizeof name, "%u ranks", nranks);
+        print_sum(report, name, report->ndevices, &all, file);
+        return idle_ns;
+    }
+    for (unsigned k = 0; k < report->ndevices; k++)
+        idle_ns += print_device(report, &report->devices[k], width, file);
+    return idle_ns;
+}
+
 void od_report_print(const od_report *report, FILE *file)
 {
     int width = name_width(report);
-    uint64_t idle_ns = 0;
     od_device_stats totals = od_report_totals(report);
 
     fprintf(file, "ompdarts: %s, %s+%s, seed %" PRIu64 ": %" PRIu64 " tasks (%" PRIu64 " on the host) in %.3f s, ",
@@ -250,12 +340,7 @@ void od_report_print(const od_report *report, FILE *file)
     fprintf(file, "%-*s %8s %7s %8s %8s %8s %8s %10s %10s %10s %8s %8s %9s %8s %9s %9s\n", width, "device", "tasks",
             "on host", "busy s", "start s", "stall s", "idle s", "MB in", "MB out", "MB peer", "loads", "reloads",
             "evictions", "overlap", "peak MB", "limit MB");
-    for (unsigned k = 0; k < report->ndevices; k++) {
-        const od_report_device *d = &report->devices[k];
-        uint64_t idle = od_report_idle_ns(report, &d->stats);
-        print_row(d->name, width, &d->stats, idle, file);
-        idle_ns += idle;
-    }
+    uint64_t idle_ns = print_devices(report, width, file);
     print_host(report, width, file);
     totals.tasks += report->engine.host_tasks;
     print_row("all", width, &totals, idle_ns, file);

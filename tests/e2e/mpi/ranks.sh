@@ -7,7 +7,7 @@
 # same. Devices of one rank are not grouped.
 . "$(dirname "$0")/../common.sh"
 limit=300000
-host=$(uname -n)
+host=$(uname -n | cut -c -63)
 export OMPDARTS_SCHED=dmdas
 plain 0 "$E2E_BENCH/cholesky" 8 96
 
@@ -48,6 +48,12 @@ for rank in stats["ranks"]:
              rank["loads"], rank["reloads"], rank["evictions"]]
     assert all(abs(a - b) < 0.11 for a, b in zip(told, known, strict=True)), (told, known)
 CODE
+
+"$E2E_COMMAND" report "$work/trace.json" -o "$work/report.html" 2>"$work/err" || fail "report: exit code $?"
+for width in 1200 400; do
+    "$sources/checks/browse.sh" "$work/report.html" $width
+    case $? in 0 | 77) ;; *) fail "the page is wrong" ;; esac
+done
 
 # For ViTE: each place is in the container of its rank, the host in that of rank 0.
 "$E2E_COMMAND" trace convert "$work/trace.json" "$work/converted.paje" || fail "convert: exit code $?"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A simulation is made of a graph and a machine, and unmade. */
+#include "sched/report/report.h"
 #include "sim/recursion/drive.h"
 #include "sim/simulate_internal.h"
 
@@ -228,27 +229,6 @@ void sim_unmake_devices(const simulation *s)
     sg_sem_destroy(s->finished);
 }
 
-void sim_add_stats(od_device_stats *total, const od_device_stats *one)
-{
-    total->tasks += one->tasks;
-    total->h2d_bytes += one->h2d_bytes;
-    total->d2h_bytes += one->d2h_bytes;
-    total->d2d_bytes += one->d2d_bytes;
-    total->spilled_bytes += one->spilled_bytes;
-    total->loads += one->loads;
-    total->reloads += one->reloads;
-    total->evictions += one->evictions;
-    total->dropped_bytes += one->dropped_bytes;
-    total->reruns += one->reruns;
-    total->busy_ns += one->busy_ns;
-    total->occupied_ns += one->occupied_ns;
-    total->stall_ns += one->stall_ns;
-    total->transfer_ns += one->transfer_ns;
-    total->overlapped_ns += one->overlapped_ns;
-    total->peak_bytes = one->peak_bytes > total->peak_bytes ? one->peak_bytes : total->peak_bytes;
-    total->limit_bytes = one->limit_bytes;
-}
-
 od_cpu_stats sim_cpu_stats(const od_engine_stats *stats)
 {
     od_cpu_stats all = {0};
@@ -271,7 +251,7 @@ void sim_collect(const simulation *s, sim_result *result)
     result->cpu = sim_cpu_stats(&stats);
     for (unsigned k = 0; k < s->machine->ndevices; k++) {
         od_engine_device_stats(s->engine, k, &result->device[k]);
-        sim_add_stats(&result->total, &result->device[k]);
+        od_report_add(&result->total, &result->device[k]);
     }
 }
 

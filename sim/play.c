@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A graph played by the oracle. */
 #include "sched/oracle/play.h"
+#include "sched/report/report.h"
 #include "sim/simulate.h"
 
 #include <math.h>
@@ -122,7 +123,7 @@ od_status sim_play(const sim_graph *g, const sim_machine *m, sim_result *result,
     result->makespan = played_result.seconds;
     result->cpu = sim_cpu_stats(&all);
     for (unsigned k = 0; k < m->ndevices; k++)
-        sim_add_stats(&result->total, &result->device[k]);
+        od_report_add(&result->total, &result->device[k]);
     free_played(&p);
     return status;
 }

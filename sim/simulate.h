@@ -83,8 +83,6 @@ od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result
  * traced, and scheduling takes no time. As often as one likes. */
 od_status sim_play(const sim_graph *graph, const sim_machine *machine, sim_result *result, char *error, size_t size);
 
-/* Adds one device's; of peaks the largest. */
-void sim_add_stats(od_device_stats *total, const od_device_stats *one);
 od_cpu_stats sim_cpu_stats(const od_engine_stats *stats);
 
 #endif

@@ -95,6 +95,38 @@ static void emit_idle(od_trace *out, const trace_file *file)
                                         .ns = ns(file->evictions[i].at_us)});
 }
 
+/* NULL, with errno set. */
+static od_trace *open_copy(telling *t, const char *to)
+{
+    const trace_file *file = t->file;
+    unsigned n = file->ndevices, *rank = calloc(n, sizeof *rank);
+    const char **name = calloc(n, sizeof *name), **host = calloc(n, sizeof *host);
+    od_trace_run run = {.host = *file->host ? file->host : NULL,
+                        .ndevices = n,
+                        .memory = file->memory,
+                        .device = name,
+                        .describe = describe,
+                        .arg = t};
+    bool made = rank && name && host;
+    for (unsigned k = 0; made && k < n; k++) {
+        name[k] = file->device[k];
+        rank[k] = file->rank ? file->rank[k].number : 0;
+        host[k] = file->rank ? file->rank[k].host : NULL;
+    }
+    if (file->rank) {
+        run.rank = rank;
+        run.rank_host = host;
+    }
+    errno = ENOMEM;
+    od_trace *out = made ? od_trace_open(to, &run) : NULL;
+    int error = errno;
+    free(rank);
+    free(name);
+    free(host);
+    errno = error;
+    return out;
+}
+
 static int convert(const char *from, const char *to)
 {
     char error[1200];
@@ -114,13 +146,7 @@ static int convert(const char *from, const char *to)
     }
     if (file.cut)
         od_tool_error("trace: %s: the end is missing; what could be read is converted", from);
-    const char **names = calloc(file.ndevices, sizeof *names);
-    for (unsigned k = 0; names && k < file.ndevices; k++)
-        names[k] = file.device[k];
-    od_trace_run run = {
-        .ndevices = file.ndevices, .memory = file.memory, .device = names, .describe = describe, .arg = &t};
-    errno = ENOMEM;
-    od_trace *out = names ? od_trace_open(to, &run) : NULL;
+    od_trace *out = open_copy(&t, to);
     int status = OD_EXIT_FAILURE;
     if (out) {
         emit_tasks(out, &t);
@@ -130,7 +156,6 @@ static int convert(const char *from, const char *to)
     } else {
         od_tool_error("trace: %s: %s", to, strerror(errno));
     }
-    free(names);
     trace_file_free(&file);
     return status;
 }

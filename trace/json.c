@@ -96,12 +96,29 @@ static char *time_if(const json *t, char *at, const char *name, uint64_t ns)
 
 /* --- names ------------------------------------------------------------------ */
 
+/* Devices of one rank beside each other. */
+static unsigned sort_index(const json *t, int place)
+{
+    unsigned pid = pid_of(t, place), before = 0;
+    if (!t->run.rank || pid == HOST_PID)
+        return pid;
+    for (unsigned k = 0; k < t->run.ndevices; k++) {
+        unsigned rank = t->run.rank[k], own = t->run.rank[place];
+        before += rank < own || (rank == own && (int)k < place);
+    }
+    return FIRST_DEVICE_PID + before;
+}
+
 static void name_process(json *t, int place, const char *name)
 {
     char *at = od_put(begin(t, "M", place), ",\"name\":\"process_name\"");
     end(t, od_put(od_put_string(od_json_args(at, "name"), name, OD_JSON_MOST_NAME), "}"));
     at = od_put(begin(t, "M", place), ",\"name\":\"process_sort_index\"");
-    end(t, od_put(od_put_u64(od_json_args(at, "sort_index"), pid_of(t, place)), "}"));
+    end(t, od_put(od_put_u64(od_json_args(at, "sort_index"), sort_index(t, place)), "}"));
+    if (!t->run.rank || place == OD_HOST)
+        return;
+    at = od_put(begin(t, "M", place), ",\"name\":\"process_labels\"");
+    end(t, od_put(od_json_rank(at, t->run.rank[place], t->run.rank_host[place]), "}"));
 }
 
 static unsigned thread_number(od_track track, unsigned lane)
@@ -241,33 +258,6 @@ static life *life_of(json *t, od_task *task)
     return l;
 }
 
-static char *put_uses(const json *t, char *at, const od_task *task)
-{
-    static const char *const modes[] = {"", "r", "w", "rw"};
-    at = od_put(od_json_member(at, "data"), "[");
-    for (uint32_t i = 0; i < task->naccess && i < OD_JSON_MOST_RANGES; i++) {
-        const od_access *access = &task->access[i];
-        od_trace_map range = {.address = access->datum->base, .size = access->datum->size, .type = modes[access->mode]};
-        if (t->run.variable)
-            range.variable = t->run.variable(t->run.arg, task, i, &range.variable_length);
-        at = od_json_range(at, i == 0, &range);
-    }
-    return od_put(at, "]");
-}
-
-static char *put_depends(const json *t, char *at, const od_task *task)
-{
-    od_trace_depend item;
-    uint32_t n = 0;
-    while (t->run.depend && n < OD_JSON_MOST_RANGES && t->run.depend(t->run.arg, task, n, &item)) {
-        at = od_put(n ? at : od_json_member(at, "depends"), n ? ",[" : "[[");
-        at = od_put(od_put_address(at, item.address), ",\"");
-        at = od_put(od_put(at, item.type), "\"]");
-        n++;
-    }
-    return n ? od_put(at, "]") : at;
-}
-
 static od_trace_task about_task(const json *t, const od_task *task)
 {
     od_trace_task about = {.number = task->id, .name = "task"};
@@ -301,8 +291,8 @@ static void write_task(json *t, const od_event *event, const life *l)
         at = od_json_string(at, "source", about.source);
     if (task->failed)
         at = od_put(at, ",\"failed\":true");
-    at = put_depends(t, at, task);
-    end(t, od_put(put_uses(t, at, task), "}"));
+    at = od_json_depends(at, &t->run, task);
+    end(t, od_put(od_json_uses(at, &t->run, task), "}"));
     write_flows(t, task, lane, from);
 }
 
@@ -548,6 +538,8 @@ static void write_head(json *t, const od_trace_run *run)
     name_process(t, OD_HOST, "host");
     for (unsigned k = 0; k < run->ndevices; k++)
         name_process(t, (int)k, run->device[k]);
+    t->run.device = t->run.rank_host = NULL; /* not kept, nor are ranks */
+    t->run.rank = NULL;
 }
 
 static void *json_open(const char *path, const od_trace_run *run)

@@ -4,6 +4,8 @@
 
 #include "trace/json_text.h"
 
+#include <stdio.h>
+
 /* The seconds that were predicted are `predicted`, or at least `at_least`. */
 static char *put_outlook(char *at, const char *role, const char *predicted, const char *at_least, const od_outlook *o)
 {
@@ -11,6 +13,41 @@ static char *put_outlook(char *at, const char *role, const char *predicted, cons
         return at;
     at = od_json_string(at, role, o->name);
     return od_put_number(od_json_member(at, o->at_least ? at_least : predicted), o->seconds);
+}
+
+char *od_json_uses(char *at, const od_trace_run *run, const od_task *task)
+{
+    static const char *const modes[] = {"", "r", "w", "rw"};
+    at = od_put(od_json_member(at, "data"), "[");
+    for (uint32_t i = 0; i < task->naccess && i < OD_JSON_MOST_RANGES; i++) {
+        const od_access *access = &task->access[i];
+        od_trace_map range = {.address = access->datum->base, .size = access->datum->size, .type = modes[access->mode]};
+        if (run->variable)
+            range.variable = run->variable(run->arg, task, i, &range.variable_length);
+        at = od_json_range(at, i == 0, &range);
+    }
+    return od_put(at, "]");
+}
+
+char *od_json_depends(char *at, const od_trace_run *run, const od_task *task)
+{
+    od_trace_depend item;
+    uint32_t n = 0;
+    while (run->depend && n < OD_JSON_MOST_RANGES && run->depend(run->arg, task, n, &item)) {
+        at = od_put(n ? at : od_json_member(at, "depends"), n ? ",[" : "[[");
+        at = od_put(od_put_address(at, item.address), ",\"");
+        at = od_put(od_put(at, item.type), "\"]");
+        n++;
+    }
+    return n ? od_put(at, "]") : at;
+}
+
+char *od_json_rank(char *at, unsigned rank, const char *host)
+{
+    char label[OD_JSON_MOST_NAME];
+    snprintf(label, sizeof label, "rank %u on %s", rank, host);
+    at = od_put_string(od_json_args(at, "labels"), label, OD_JSON_MOST_NAME);
+    return od_json_string(od_json_number(at, "rank", rank), "host", host);
 }
 
 char *od_json_choice(char *at, const od_choice *choice)

@@ -5,7 +5,8 @@
  * for each line, and sorted at the end.
  *
  * Containers: the run, in it the host and the devices, in these the lanes of each kind of work, whose states are what
- * runs there. Memory in use is a variable of a device, waiting tasks one of the host; evictions are events of a device.
+ * runs there. Where devices are of several ranks, places are in ranks, and these in the run; the host is in rank 0.
+ * Memory in use is a variable of a device, waiting tasks one of the host; evictions are events of a device.
  */
 #include "memmgr/data/transfer.h"
 #include "trace/format.h"
@@ -34,6 +35,7 @@ typedef struct paje {
     od_sink *sink;
     od_trace_run run;
     char (*device)[MOST_NAME];    /* names, the host's last */
+    char (*rank)[MOST_NAME];      /* of each of these, if there are several: "rank 1 on node07"; else NULL */
     od_lanes (*lanes)[OD_TRACKS]; /* by place */
     unsigned (*used)[OD_TRACKS];  /* lanes */
     line *lines;
@@ -155,7 +157,11 @@ static const char header[] =
     "%EventDef PajeSetState 7\n% Time date\n% Type string\n% Container string\n% Value string\n%EndEventDef\n"
     "%EventDef PajeSetVariable 8\n% Time date\n% Type string\n% Container string\n% Value double\n%EndEventDef\n"
     "%EventDef PajeNewEvent 9\n% Time date\n% Type string\n% Container string\n% Value string\n%EndEventDef\n"
-    "0 Run 0 \"Run\"\n0 Place Run \"Place\"\n0 Lane Place \"Lane\"\n1 Work Lane \"Work\"\n"
+    "0 Run 0 \"Run\"\n";
+static const char place_in_run[] = "0 Place Run \"Place\"\n";
+static const char place_in_rank[] = "0 Rank Run \"Rank\"\n0 Place Rank \"Place\"\n";
+static const char rest_of_types[] =
+    "0 Lane Place \"Lane\"\n1 Work Lane \"Work\"\n"
     "2 Memory Place \"Memory (bytes)\" \"0.2 0.5 0.8\"\n2 Waiting Place \"Waiting tasks\" \"0.5 0.4 0.7\"\n"
     "3 Eviction Place \"Eviction\" \"0.8 0.3 0.2\"\n";
 
@@ -216,12 +222,44 @@ static void write_value(paje *p, unsigned name)
     od_sink_commit(p->sink, od_put(at, "\"\n"));
 }
 
+enum { NO_RANK = -1 };
+
+/* The first place of the same rank, which stands for it. */
+static int rank_of(const paje *p, unsigned place)
+{
+    unsigned first = 0;
+    if (!p->rank)
+        return NO_RANK;
+    while (strcmp(p->rank[first], p->rank[place]) != 0)
+        first++;
+    return (int)first;
+}
+
+/* "R" for the run, "R2" for a rank. */
+static char *put_rank(char *at, int rank)
+{
+    *at++ = 'R';
+    return rank == NO_RANK ? at : od_put_u64(at, (uint64_t)rank);
+}
+
+static void write_rank(paje *p, int rank)
+{
+    char *at = put_rank(od_put(od_sink_reserve(p->sink), "5 0.0 "), rank);
+    at = put_quoted(od_put(at, " Rank R "), p->rank[rank]);
+    od_sink_commit(p->sink, od_put(at, "\n"));
+}
+
 static void write_containers(paje *p)
 {
     write_text(p, "5 0.0 R Run 0 \"run\"\n");
     for (unsigned place = 0; place <= p->run.ndevices; place++) {
+        int rank = rank_of(p, place);
+        if (rank == (int)place)
+            write_rank(p, rank);
         char *at = put_place(od_put(od_sink_reserve(p->sink), "5 0.0 "), place);
-        at = put_quoted(od_put(at, " Place R "), p->device[place]);
+        at = put_rank(od_put(at, " Place "), rank);
+        *at++ = ' ';
+        at = put_quoted(at, p->device[place]);
         od_sink_commit(p->sink, od_put(at, "\n"));
         for (unsigned track = 0; track < OD_TRACKS; track++)
             for (unsigned lane = 0; lane < p->used[place][track]; lane++) {
@@ -273,6 +311,8 @@ static void write_all(paje *p)
     uint64_t end = 0;
     qsort(p->lines, p->nlines, sizeof *p->lines, by_time);
     write_text(p, header);
+    write_text(p, p->rank ? place_in_rank : place_in_run);
+    write_text(p, rest_of_types);
     for (unsigned i = 0; i < p->nnames; i++)
         write_value(p, i);
     write_containers(p);
@@ -291,10 +331,25 @@ static void free_paje(paje *p)
     for (unsigned i = 0; i < p->nnames; i++)
         free(p->name[i]);
     free(p->device);
+    free(p->rank);
     free(p->lanes);
     free(p->used);
     free(p->lines);
     free(p);
+}
+
+/* False: out of memory. */
+static bool name_ranks(paje *p, const od_trace_run *run)
+{
+    if (!run->rank)
+        return true;
+    p->rank = od_calloc(run->ndevices + 1, sizeof *p->rank);
+    for (unsigned k = 0; p->rank && k < run->ndevices; k++)
+        snprintf(p->rank[k], sizeof p->rank[k], "rank %u on %s", run->rank[k], run->rank_host[k]);
+    if (p->rank)
+        snprintf(p->rank[run->ndevices], sizeof p->rank[0], "rank 0%s%s", run->host ? " on " : "",
+                 run->host ? run->host : "");
+    return p->rank;
 }
 
 static void *paje_open(const char *path, const od_trace_run *run)
@@ -307,7 +362,7 @@ static void *paje_open(const char *path, const od_trace_run *run)
     p->device = od_calloc(places, sizeof *p->device);
     p->lanes = od_calloc(places, sizeof *p->lanes);
     p->used = od_calloc(places, sizeof *p->used);
-    bool made = p->device && p->lanes && p->used && (p->name[0] = strdup("nothing"));
+    bool made = p->device && p->lanes && p->used && name_ranks(p, run) && (p->name[0] = strdup("nothing"));
     p->nnames = made;
     for (unsigned k = 0; made && k < places; k++)
         snprintf(p->device[k], sizeof p->device[k], "%s", k < run->ndevices ? run->device[k] : "host");

@@ -63,6 +63,9 @@ typedef struct od_trace_run {
     unsigned ndevices;
     size_t memory;             /* bytes of each device */
     const char *const *device; /* names */
+    /* By device: the rank of the job whose device it is, and the name of that one's host. NULL: all are of one rank. */
+    const unsigned *rank;
+    const char *const *rank_host;
     uint64_t start_ns;
     void (*describe)(void *arg, const od_task *task, od_trace_task *description);
     /* What the program calls one of the task's data, `*length` bytes; NULL: not known. May be NULL itself. */

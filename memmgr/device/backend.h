@@ -18,7 +18,7 @@
 #include "memmgr/window/window.h"
 #include "util/status.h"
 
-enum { OD_BACKEND_INTERFACE = 9 };
+enum { OD_BACKEND_INTERFACE = 10 };
 
 /* One copy. `from` or `to` may be OD_HOST, not both. */
 typedef struct od_copy {
@@ -119,6 +119,8 @@ typedef struct od_backend_ops {
     od_status (*launch)(void *state, unsigned k, const void *call, size_t bytes, od_ticket **ticket);
     /* What the user knows device k by; NULL: OpenMP's number. */
     void (*name_of)(void *state, unsigned k, char *text, size_t size);
+    /* The rank of an MPI job whose device k is, and the name of its host. NULL: all are the process's own. */
+    unsigned (*rank_of)(void *state, unsigned k, char *host, size_t size);
 } od_backend_ops;
 
 enum { OD_MOST_SLOWED = 4 };

@@ -145,6 +145,7 @@ static od_status start_engine(void)
         .host_link = od_topology_link(links, OD_HOST, 0, n),
         .peer_link = n > 1 ? od_topology_link(links, 0, 1, n) : od_topology_link(links, OD_HOST, 0, n),
         .topology = links,
+        .ranks = od_runtime.devices.rank,
         .policy = policy,
         .active = od_runtime.options.devices.active,
         .policy_values = options->sched.policy.values,

@@ -119,6 +119,8 @@ od_status od_devices_open(od_devices *devices, const od_options *options, od_kno
     od_status status = od_backend_open(backend, &options->memory.backend, &request, error, size);
     for (unsigned k = 0; !status && backend->ops->name_of && k < devices->count; k++)
         backend->ops->name_of(backend->state, k, devices->name[k], sizeof devices->name[k]);
+    for (unsigned k = 0; !status && backend->ops->rank_of && k < devices->count; k++)
+        devices->rank[k] = backend->ops->rank_of(backend->state, k, devices->host[k], sizeof devices->host[k]);
     return status;
 }
 

@@ -11,12 +11,14 @@
 #include "memmgr/device/backends.h"
 #include "omp_ext/options.h"
 
-enum { OD_DEVICE_NAME = 32 };
+enum { OD_DEVICE_NAME = 32, OD_HOST_NAME = 64 };
 
 typedef struct od_devices {
     unsigned count;
     int number[OD_MAX_DEVICES]; /* OpenMP's, or one of omp_ext/remote/remote.h */
     char name[OD_MAX_DEVICES][OD_DEVICE_NAME]; /* the back-end's, or empty */
+    unsigned rank[OD_MAX_DEVICES];             /* of the job, whose device it is; 0: the process's own */
+    char host[OD_MAX_DEVICES][OD_HOST_NAME];   /* of that rank, or empty */
 } od_devices;
 
 /* The devices that the user has chosen among those `available`. OD_EINVAL: `error` says what is wrong. */

@@ -50,6 +50,7 @@ static void report(const od_run *run)
     od_engine_stats_get(run->engine, &r.engine);
     for (unsigned k = 0; k < r.ndevices; k++) {
         devices[k].name = od_devices_name(run->devices, k, names[k]);
+        devices[k].host = run->devices->host[k];
         od_engine_device_stats(run->engine, k, &devices[k].stats);
     }
     r.wall_s = (double)(od_clock_ns() - run->start_ns) * 1e-9; /* not before what devices have done until now */

@@ -5,9 +5,10 @@
 
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/runtime/work.h"
-#include "omp_ext/services/source.h"
 #include "omp_ext/services/figures/footprints.h"
 #include "omp_ext/services/figures/slicing.h"
+#include "omp_ext/services/source.h"
+#include "sched/report/ranks.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/memory.h"
@@ -192,11 +193,24 @@ static const char *command_line(char *text, size_t size)
     return text;
 }
 
+/* Of devices of several ranks; else nothing is said of ranks. */
+static void describe_ranks(const od_devices *devices, od_trace_run *about, const char **hosts)
+{
+    od_ranks ranks;
+    od_ranks_find(&ranks, devices->rank, devices->count);
+    if (ranks.count < 2)
+        return;
+    for (unsigned k = 0; k < devices->count; k++)
+        hosts[k] = devices->host[k];
+    about->rank = devices->rank;
+    about->rank_host = hosts;
+}
+
 static void start(const od_run *run)
 {
     char text[OD_MAX_DEVICES][OD_DEVICE_NAME];
     char command[1024], host[256] = "";
-    const char *shown[OD_MAX_DEVICES], *path = run->options->trace;
+    const char *shown[OD_MAX_DEVICES], *hosts[OD_MAX_DEVICES], *path = run->options->trace;
     od_trace_run about = {.policy = run->options->sched.sched.text,
                           .evict = run->options->sched.evict,
                           .seed = run->options->sched.seed,
@@ -216,6 +230,7 @@ static void start(const od_run *run)
                           .threaded = true};
     for (unsigned k = 0; k < about.ndevices; k++)
         shown[k] = od_devices_name(run->devices, k, text[k]);
+    describe_ranks(run->devices, &about, hosts);
     profile = od_trace_profile(&about);
     on = profile || path[0];
     if (!path[0])

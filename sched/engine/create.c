@@ -85,7 +85,9 @@ static od_status make_devices(od_engine *e)
         if (!device->pool)
             return OD_ENOMEM;
         device->stats.limit_bytes = od_pool_capacity(device->pool);
+        device->stats.rank = e->config.ranks ? e->config.ranks[k] : 0;
     }
+    e->config.ranks = NULL;
     return OD_OK;
 }
 

@@ -149,6 +149,7 @@ typedef struct od_engine_config {
     od_link host_link; /* estimate, between the host and a device */
     od_link peer_link; /* estimate, between two devices */
     const od_topology *topology; /* of these devices, perhaps of more; NULL: od_driver_ops.link, or the two estimates */
+    const unsigned *ranks;       /* that the devices are of (od_device_stats.rank); NULL: all of rank 0. Not kept */
     const od_policy_ops *policy;
     const uint64_t *policy_values; /* of its options; NULL: as if omitted. Not kept */
     const od_evict_ops *evict;
@@ -165,6 +166,7 @@ typedef struct od_device_stats {
     uint64_t tasks;                           /* run on the device */
     uint64_t host_tasks;                      /* given to this device, run on the host */
     uint64_t h2d_bytes, d2h_bytes, d2d_bytes; /* d2d: received */
+    uint64_t remote_bytes;                    /* of d2d_bytes, those from devices of other ranks */
     uint64_t spilled_bytes;                   /* of d2h_bytes, those to spill areas */
     uint64_t loads;                           /* transfers that brought a whole datum */
     uint64_t reloads;                         /* loads of a datum that had been loaded here before */
@@ -181,6 +183,7 @@ typedef struct od_device_stats {
     uint64_t fault_ns;                        /* for which kernels waited, added up */
     size_t used_bytes, peak_bytes;            /* of the pool, now and at most */
     size_t limit_bytes;                       /* that it began with */
+    unsigned rank;                            /* of the job, whose device it is; 0: the program's own */
     bool lost;
 } od_device_stats;
 

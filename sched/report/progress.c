@@ -2,6 +2,8 @@
 /* See progress.h. */
 #include "sched/report/progress.h"
 
+#include "sched/report/ranks.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,6 +88,27 @@ static void list_values(char *text, size_t size, const double *values, unsigned 
         snprintf(text, size, " %s to %s%s", short_number(least, number), short_number(most, other), unit);
 }
 
+/* With devices of several ranks, the mean of each instead of its devices' values. Returns how many values there are
+ * now. */
+static unsigned average_ranks(const od_progress *now, double *values)
+{
+    unsigned rank_of[OD_MAX_DEVICES], n[OD_MAX_DEVICES] = {0};
+    double sum[OD_MAX_DEVICES] = {0};
+    od_ranks ranks;
+    for (unsigned k = 0; k < now->ndevices; k++)
+        rank_of[k] = now->device[k].rank;
+    od_ranks_find(&ranks, rank_of, now->ndevices);
+    if (ranks.count == 1)
+        return now->ndevices;
+    for (unsigned k = 0; k < now->ndevices; k++) {
+        sum[ranks.index[k]] += values[k];
+        n[ranks.index[k]]++;
+    }
+    for (unsigned i = 0; i < ranks.count; i++)
+        values[i] = sum[i] / n[i];
+    return ranks.count;
+}
+
 static void add_devices(char *line, size_t width, const od_progress *now, const od_progress *before)
 {
     double busy[OD_MAX_DEVICES], used[OD_MAX_DEVICES], seconds = elapsed_s(now, before);
@@ -96,10 +119,12 @@ static void add_devices(char *line, size_t width, const od_progress *now, const 
         busy[k] = busy[k] < 100 ? busy[k] : 100;
         used[k] = (double)now->device[k].used_bytes;
     }
-    list_values(text, sizeof text, busy, now->ndevices, "%");
-    add(line, width, "busy%s", text);
-    list_values(text, sizeof text, used, now->ndevices, "B");
-    add(line, width, "memory%s of %sB", text, short_number((double)now->device[0].limit_bytes, limit));
+    unsigned shown = average_ranks(now, busy);
+    const char *by = average_ranks(now, used) < now->ndevices ? " by rank" : "";
+    list_values(text, sizeof text, busy, shown, "%");
+    add(line, width, "busy%s%s", by, text);
+    list_values(text, sizeof text, used, shown, "B");
+    add(line, width, "memory%s%s of %sB", by, text, short_number((double)now->device[0].limit_bytes, limit));
 }
 
 /* What each CPU worker has done since `before`, as far as its tasks have ended. */

@@ -23,7 +23,8 @@ double od_progress_seconds_left(const od_progress *now, const od_progress *befor
 
 /* "1.2k done, 56 ready, 789 waiting | 1.5k tasks/s | busy 98% 95% | memory 400M 380M of 500M | moved 12.3G, 345
  * evictions | 12 s left": tasks, then rates since `before`. At most `width` characters; what does not fit is left
- * out, the last parts first. More than four devices are shown as ranges. Returns the length; `line` has room for
+ * out, the last parts first. With devices of several ranks, "busy by rank 98% 95%" is the mean over the devices of
+ * each, and so is memory. More than four values are shown as ranges. Returns the length; `line` has room for
  * width + 1. */
 size_t od_progress_line(char *line, size_t width, const od_progress *now, const od_progress *before);
 

@@ -1,28 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/*
- * Prints and writes the figures of a run.
- *
- * Byte counts go into the JSON file as raw integers: cJSON keeps numbers as doubles, which
- * are not exact above 2^53. A failed allocation inside cJSON clears `ok` of the object being
- * built, which is asked once, at its end.
- */
+/* The figures of a run, derived and printed. */
 #include "sched/report/report.h"
 
-#include "util/log.h"
-#include "util/memory.h"
+#include "sched/report/ranks.h"
 
-#include <cjson/cJSON.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#ifndef OMPDARTS_VERSION
-#define OMPDARTS_VERSION "0.1.0"
-#endif
 
 static const double ns_per_s = 1e9;
 static const double bytes_per_mb = 1e6;
@@ -34,35 +17,70 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+void od_report_add(od_device_stats *sum, const od_device_stats *d)
+{
+    sum->tasks += d->tasks;
+    sum->host_tasks += d->host_tasks;
+    sum->h2d_bytes += d->h2d_bytes;
+    sum->d2h_bytes += d->d2h_bytes;
+    sum->d2d_bytes += d->d2d_bytes;
+    sum->remote_bytes += d->remote_bytes;
+    sum->spilled_bytes += d->spilled_bytes;
+    sum->loads += d->loads;
+    sum->reloads += d->reloads;
+    sum->evictions += d->evictions;
+    sum->dropped_bytes += d->dropped_bytes;
+    sum->reruns += d->reruns;
+    sum->faults += d->faults;
+    sum->fault_bytes += d->fault_bytes;
+    sum->fault_ns += d->fault_ns;
+    sum->busy_ns += d->busy_ns;
+    sum->occupied_ns += d->occupied_ns;
+    sum->stall_ns += d->stall_ns;
+    sum->transfer_ns += d->transfer_ns;
+    sum->overlapped_ns += d->overlapped_ns;
+    sum->peak_bytes = larger(sum->peak_bytes, d->peak_bytes);
+    sum->limit_bytes = larger(sum->limit_bytes, d->limit_bytes);
+}
+
 od_device_stats od_report_totals(const od_report *report)
 {
     od_device_stats sum = {0};
 
-    for (unsigned k = 0; k < report->ndevices; k++) {
-        const od_device_stats *d = &report->devices[k].stats;
-        sum.tasks += d->tasks;
-        sum.host_tasks += d->host_tasks;
-        sum.h2d_bytes += d->h2d_bytes;
-        sum.d2h_bytes += d->d2h_bytes;
-        sum.d2d_bytes += d->d2d_bytes;
-        sum.spilled_bytes += d->spilled_bytes;
-        sum.loads += d->loads;
-        sum.reloads += d->reloads;
-        sum.evictions += d->evictions;
-        sum.dropped_bytes += d->dropped_bytes;
-        sum.reruns += d->reruns;
-        sum.faults += d->faults;
-        sum.fault_bytes += d->fault_bytes;
-        sum.fault_ns += d->fault_ns;
-        sum.busy_ns += d->busy_ns;
-        sum.occupied_ns += d->occupied_ns;
-        sum.stall_ns += d->stall_ns;
-        sum.transfer_ns += d->transfer_ns;
-        sum.overlapped_ns += d->overlapped_ns;
-        sum.peak_bytes = larger(sum.peak_bytes, d->peak_bytes);
-        sum.limit_bytes = larger(sum.limit_bytes, d->limit_bytes);
-    }
+    for (unsigned k = 0; k < report->ndevices; k++)
+        od_report_add(&sum, &report->devices[k].stats);
     return sum;
+}
+
+unsigned od_report_ranks(const od_report *report, od_report_rank ranks[OD_MAX_DEVICES])
+{
+    unsigned rank_of[OD_MAX_DEVICES];
+    od_ranks found;
+
+    for (unsigned k = 0; k < report->ndevices; k++)
+        rank_of[k] = report->devices[k].stats.rank;
+    od_ranks_find(&found, rank_of, report->ndevices);
+    for (unsigned i = 0; i < found.count; i++)
+        ranks[i] = (od_report_rank){.rank = found.number[i]};
+    for (unsigned k = 0; k < report->ndevices; k++) {
+        od_report_rank *r = &ranks[found.index[k]];
+        r->host = report->devices[k].host;
+        r->ndevices++;
+        od_report_add(&r->sum, &report->devices[k].stats);
+    }
+    return found.count > 1 ? found.count : 0;
+}
+
+uint64_t od_report_own_bytes(const od_device_stats *stats)
+{
+    return stats->d2d_bytes - stats->remote_bytes;
+}
+
+double od_report_busy(const od_report *report, const od_device_stats *sum, unsigned ndevices)
+{
+    double all_ns = report->wall_s * ns_per_s * ndevices;
+
+    return all_ns > 0 ? (double)sum->busy_ns / all_ns : 0;
 }
 
 double od_report_sched_ns_per_task(const od_report *report)
@@ -256,10 +274,63 @@ static void print_held(const od_report *report, FILE *file)
                     report->devices[k].name, mb(e->shared_size), e->shared_base);
 }
 
+static uint64_t print_device(const od_report *report, const od_report_device *d, int width, FILE *file)
+{
+    uint64_t idle_ns = od_report_idle_ns(report, &d->stats);
+
+    print_row(d->name, width, &d->stats, idle_ns, file);
+    return idle_ns;
+}
+
+static void print_sum(const od_report *report, const char *name, unsigned ndevices, const od_device_stats *sum,
+                      FILE *file)
+{
+    fprintf(file, "%s: %u device%s, %" PRIu64 " task%s, busy %.1f%%, ", name, ndevices, plural(ndevices), sum->tasks,
+            plural(sum->tasks), 100 * od_report_busy(report, sum, ndevices));
+    fprintf(file, "%.1f MB from rank 0, %.1f MB from other ranks, %.1f MB within one rank, %" PRIu64 " eviction%s\n",
+            mb(sum->h2d_bytes), mb(sum->remote_bytes), mb(od_report_own_bytes(sum)), sum->evictions,
+            plural(sum->evictions));
+}
+
+/* Each rank's sums, its devices below. Returns their idle time. */
+static uint64_t print_ranks(const od_report *report, const od_report_rank *ranks, unsigned nranks, int width,
+                            FILE *file)
+{
+    uint64_t idle_ns = 0;
+    char name[128];
+
+    for (unsigned i = 0; i < nranks; i++) {
+        snprintf(name, sizeof name, "rank %u on %s", ranks[i].rank, ranks[i].host);
+        print_sum(report, name, ranks[i].ndevices, &ranks[i].sum, file);
+        for (unsigned k = 0; k < report->ndevices; k++)
+            if (report->devices[k].stats.rank == ranks[i].rank)
+                idle_ns += print_device(report, &report->devices[k], width, file);
+    }
+    return idle_ns;
+}
+
+static uint64_t print_devices(const od_report *report, int width, FILE *file)
+{
+    od_report_rank ranks[OD_MAX_DEVICES];
+    unsigned nranks = od_report_ranks(report, ranks);
+    uint64_t idle_ns = 0;
+
+    if (nranks) {
+        idle_ns = print_ranks(report, ranks, nranks, width, file);
+        od_device_stats all = od_report_totals(report);
+        char name[32];
+        snprintf(name, sizeof name, "%u ranks", nranks);
+        print_sum(report, name, report->ndevices, &all, file);
+        return idle_ns;
+    }
+    for (unsigned k = 0; k < report->ndevices; k++)
+        idle_ns += print_device(report, &report->devices[k], width, file);
+    return idle_ns;
+}
+
 void od_report_print(const od_report *report, FILE *file)
 {
     int width = name_width(report);
-    uint64_t idle_ns = 0;
     od_device_stats totals = od_report_totals(report);
 
     fprintf(file, "ompdarts: %s, %s+%s, seed %" PRIu64 ": %" PRIu64 " tasks (%" PRIu64 " on the host) in %.3f s, ",
@@ -269,12 +340,7 @@ void od_report_print(const od_report *report, FILE *file)
     fprintf(file, "%-*s %8s %7s %8s %8s %8s %8s %10s %10s %10s %8s %8s %9s %8s %9s %9s\n", width, "device", "tasks",
             "on host", "busy s", "start s", "stall s", "idle s", "MB in", "MB out", "MB peer", "loads", "reloads",
             "evictions", "overlap", "peak MB", "limit MB");
-    for (unsigned k = 0; k < report->ndevices; k++) {
-        const od_report_device *d = &report->devices[k];
-        uint64_t idle = od_report_idle_ns(report, &d->stats);
-        print_row(d->name, width, &d->stats, idle, file);
-        idle_ns += idle;
-    }
+    uint64_t idle_ns = print_devices(report, width, file);
     print_host(report, width, file);
     totals.tasks += report->engine.host_tasks;
     print_row("all", width, &totals, idle_ns, file);
@@ -289,275 +355,4 @@ void od_report_print(const od_report *report, FILE *file)
         fprintf(file,
                 "ompdarts: %u host devices and the program share %u processor%s: times say little about real devices\n",
                 report->ndevices, report->processors, plural(report->processors));
-}
-
-/* --- JSON ------------------------------------------------------------------ */
-
-/* An object being built; `ok` turns false with the first addition that fails. */
-typedef struct builder {
-    cJSON *object;
-    bool ok;
-} builder;
-
-static void add_integer(builder *b, const char *name, uint64_t value)
-{
-    char digits[24];
-
-    snprintf(digits, sizeof digits, "%" PRIu64, value);
-    b->ok = b->ok && cJSON_AddRawToObject(b->object, name, digits);
-}
-
-static void add_number(builder *b, const char *name, double value)
-{
-    b->ok = b->ok && cJSON_AddNumberToObject(b->object, name, value);
-}
-
-static void add_string(builder *b, const char *name, const char *value)
-{
-    b->ok = b->ok && cJSON_AddStringToObject(b->object, name, value);
-}
-
-static void add_stats(builder *b, const od_device_stats *stats)
-{
-    add_integer(b, "tasks", stats->tasks);
-    add_integer(b, "host_tasks", stats->host_tasks);
-    add_integer(b, "h2d_bytes", stats->h2d_bytes);
-    add_integer(b, "d2h_bytes", stats->d2h_bytes);
-    add_integer(b, "d2d_bytes", stats->d2d_bytes);
-    add_integer(b, "spilled_bytes", stats->spilled_bytes);
-    add_integer(b, "loads", stats->loads);
-    add_integer(b, "reloads", stats->reloads);
-    add_integer(b, "evictions", stats->evictions);
-    add_integer(b, "dropped_bytes", stats->dropped_bytes);
-    add_integer(b, "reruns", stats->reruns);
-    add_integer(b, "faults", stats->faults);
-    add_integer(b, "fault_bytes", stats->fault_bytes);
-    add_number(b, "fault_s", seconds(stats->fault_ns));
-    add_integer(b, "peak_bytes", stats->peak_bytes);
-    add_integer(b, "limit_bytes", stats->limit_bytes);
-    add_number(b, "busy_s", seconds(stats->busy_ns));
-    add_number(b, "start_s", seconds(od_report_start_ns(stats)));
-    add_number(b, "stall_s", seconds(stats->stall_ns));
-    add_number(b, "transfer_s", seconds(stats->transfer_ns));
-    add_number(b, "overlapped_s", seconds(stats->overlapped_ns));
-}
-
-/* A device or, with a NULL name, the totals. Ownership passes to the caller. */
-static cJSON *stats_object(const char *name, const od_device_stats *stats)
-{
-    builder b = {.object = cJSON_CreateObject()};
-
-    b.ok = b.object != NULL;
-    if (name)
-        add_string(&b, "name", name);
-    if (stats->lost)
-        b.ok = b.ok && cJSON_AddTrueToObject(b.object, "lost");
-    add_stats(&b, stats);
-    if (b.ok)
-        return b.object;
-    cJSON_Delete(b.object);
-    return NULL;
-}
-
-static void add_devices(builder *b, const od_report *report)
-{
-    cJSON *array = b->ok ? cJSON_AddArrayToObject(b->object, "devices") : NULL;
-
-    b->ok = array != NULL;
-    for (unsigned k = 0; b->ok && k < report->ndevices; k++) {
-        cJSON *device = stats_object(report->devices[k].name, &report->devices[k].stats);
-        b->ok = device && cJSON_AddItemToArray(array, device);
-    }
-}
-
-static void add_cpus(builder *b, const od_report *report)
-{
-    cJSON *array = b->ok && report->engine.cpus ? cJSON_AddArrayToObject(b->object, "cpus") : NULL;
-
-    for (unsigned i = 0; array && b->ok && i < report->engine.cpus; i++) {
-        builder one = {.object = cJSON_CreateObject()};
-        one.ok = one.object && cJSON_AddItemToArray(array, one.object);
-        add_integer(&one, "tasks", report->engine.cpu[i].tasks);
-        add_number(&one, "busy_s", seconds(report->engine.cpu[i].busy_ns));
-        b->ok = one.ok;
-    }
-    b->ok = b->ok && (array || !report->engine.cpus);
-}
-
-static void add_totals(builder *b, const od_report *report)
-{
-    od_device_stats totals = od_report_totals(report);
-    cJSON *object = stats_object(NULL, &totals);
-
-    b->ok = b->ok && object && cJSON_AddItemToObject(b->object, "totals", object);
-    if (!b->ok)
-        cJSON_Delete(object);
-}
-
-static void add_slicing(builder *b, cJSON *array, const od_report_slicing *k)
-{
-    builder one = {.object = cJSON_CreateObject()};
-
-    one.ok = b->ok && one.object && cJSON_AddItemToArray(array, one.object);
-    add_string(&one, "name", k->name);
-    add_integer(&one, "sliced", k->sliced);
-    add_integer(&one, "whole", k->whole);
-    add_integer(&one, "slices", k->slices);
-    if (k->reason)
-        add_string(&one, "reason", k->reason);
-    b->ok = one.ok;
-}
-
-static void add_footprint(builder *b, cJSON *array, const od_report_footprint *f)
-{
-    builder one = {.object = cJSON_CreateObject()};
-
-    one.ok = b->ok && one.object && cJSON_AddItemToArray(array, one.object);
-    add_string(&one, "name", f->name);
-    add_integer(&one, "argument", f->argument);
-    add_string(&one, "state", od_footprint_state_name(f->state));
-    b->ok = one.ok;
-}
-
-static void add_footprints(builder *b, const od_report *report)
-{
-    cJSON *array = b->ok && report->nfootprints ? cJSON_AddArrayToObject(b->object, "footprints") : NULL;
-
-    b->ok = b->ok && (array || !report->nfootprints);
-    for (unsigned i = 0; b->ok && i < report->nfootprints; i++)
-        add_footprint(b, array, &report->footprints[i]);
-}
-
-static void add_kernels(builder *b, const od_report *report)
-{
-    cJSON *array = b->ok && report->nkernels ? cJSON_AddArrayToObject(b->object, "kernels") : NULL;
-
-    b->ok = b->ok && (array || !report->nkernels);
-    for (unsigned i = 0; b->ok && i < report->nkernels; i++)
-        add_slicing(b, array, &report->kernels[i]);
-}
-
-static void add_outlook(builder *b, const char *role, const od_outlook *outlook)
-{
-    cJSON *object = b->ok && outlook->name[0] ? cJSON_AddObjectToObject(b->object, role) : NULL;
-    builder inner = {.object = object, .ok = object != NULL};
-
-    if (!outlook->name[0])
-        return;
-    add_string(&inner, "settings", outlook->name);
-    add_number(&inner, outlook->at_least ? "at_least_s" : "predicted_s", outlook->seconds);
-    b->ok = inner.ok;
-}
-
-static void add_choice(builder *b, cJSON *array, const od_choice *c)
-{
-    builder one = {.object = cJSON_CreateObject()};
-
-    one.ok = b->ok && one.object && cJSON_AddItemToArray(array, one.object);
-    add_integer(&one, "tasks", c->tasks);
-    add_integer(&one, "tried", c->tried);
-    one.ok = one.ok && cJSON_AddBoolToObject(one.object, "adopted", c->adopted);
-    add_outlook(&one, "best", &c->best);
-    add_outlook(&one, "present", &c->present);
-    add_outlook(&one, "second", &c->second);
-    if (c->half_taken > 0) {
-        add_number(&one, "half_predicted_s", c->half_predicted);
-        add_number(&one, "half_taken_s", c->half_taken);
-    }
-    b->ok = one.ok;
-}
-
-static void add_choices(builder *b, const od_report *report)
-{
-    const od_choices *all = report->choices;
-
-    if (!all)
-        return;
-    add_integer(b, "choices_made", all->count);
-    add_number(b, "choices_s", seconds(all->processor_ns));
-    cJSON *array = b->ok ? cJSON_AddArrayToObject(b->object, "choices") : NULL;
-    b->ok = array != NULL;
-    for (unsigned i = 0; b->ok && i < od_choices_kept(all); i++)
-        add_choice(b, array, &all->kept[i]);
-}
-
-/* The file's text, to be freed with cJSON_free(); NULL: out of memory. */
-static char *json_text(const od_report *report)
-{
-    builder b = {.object = cJSON_CreateObject()};
-
-    b.ok = b.object != NULL;
-    add_integer(&b, "schema_version", OD_REPORT_SCHEMA_VERSION);
-    add_string(&b, "ompdarts_version", OMPDARTS_VERSION);
-    add_string(&b, "program", report->program);
-    add_string(&b, "policy", report->policy);
-    add_string(&b, "eviction", report->evict);
-    add_integer(&b, "seed", report->seed);
-    add_number(&b, "wall_s", report->wall_s);
-    add_integer(&b, "tasks", report->engine.tasks);
-    add_integer(&b, "host_tasks", report->engine.host_tasks);
-    add_number(&b, "host_busy_s", seconds(report->engine.host_busy_ns));
-    add_number(&b, "sched_ns_per_task", od_report_sched_ns_per_task(report));
-    add_integer(&b, "spill_peak_bytes", report->engine.spill_peak_bytes);
-    add_choices(&b, report);
-    add_kernels(&b, report);
-    add_footprints(&b, report);
-    add_totals(&b, report);
-    add_devices(&b, report);
-    add_cpus(&b, report);
-    char *text = b.ok ? cJSON_Print(b.object) : NULL;
-    cJSON_Delete(b.object);
-    return text;
-}
-
-static od_status write_text(int descriptor, const char *text)
-{
-    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-
-    if (!file) {
-        if (descriptor >= 0)
-            close(descriptor);
-        return OD_EIO;
-    }
-    bool written = fputs(text, file) >= 0 && fputc('\n', file) != EOF;
-    bool closed = fclose(file) == 0;
-    return written && closed ? OD_OK : OD_EIO;
-}
-
-static od_status replace_file(const char *path, const char *text)
-{
-    size_t size = strlen(path) + 32;
-    char *temporary = od_malloc(size);
-
-    if (!temporary)
-        return OD_ENOMEM;
-    snprintf(temporary, size, "%s.%ld.tmp", path, (long)getpid());
-    unlink(temporary); /* left by a run that was killed */
-    od_status status = write_text(open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), text);
-    if (!status && rename(temporary, path) != 0)
-        status = OD_EIO;
-    if (status) {
-        int cause = errno;
-        unlink(temporary);
-        errno = cause;
-    }
-    free(temporary);
-    return status;
-}
-
-od_status od_report_write_json(const od_report *report, const char *path)
-{
-    struct stat info;
-    od_status status = OD_ENOMEM;
-    char *text = json_text(report);
-
-    if (text) {
-        bool in_place = lstat(path, &info) == 0 && !S_ISREG(info.st_mode);
-        status = in_place ? write_text(open(path, O_WRONLY | O_TRUNC | O_CLOEXEC), text) : replace_file(path, text);
-    }
-    cJSON_free(text);
-    if (status)
-        od_log(OD_LOG_ERROR, "statistics", "%s was not written: %s", path,
-               status == OD_EIO ? strerror(errno) : od_status_text(status));
-    return status;
 }

@@ -17,7 +17,16 @@ enum { OD_REPORT_SCHEMA_VERSION = 1 };
 typedef struct od_report_device {
     const char *name; /* what the user knows it by, borrowed */
     od_device_stats stats;
+    const char *host; /* name of its rank's, borrowed; used where there are several ranks */
 } od_report_device;
+
+/* The devices of one rank of a job (docs/cluster.md). */
+typedef struct od_report_rank {
+    unsigned rank;
+    const char *host; /* its name, borrowed */
+    unsigned ndevices;
+    od_device_stats sum; /* as od_report_totals() */
+} od_report_rank;
 
 /* A kernel that might have run in slices (OMPDARTS_SLICE). */
 typedef struct od_report_slicing {
@@ -61,8 +70,21 @@ typedef struct od_report {
     const od_report_device *devices; /* ndevices, borrowed */
 } od_report;
 
+/* Adds a device's figures to the sum; peak_bytes and limit_bytes become the larger ones. */
+void od_report_add(od_device_stats *sum, const od_device_stats *d);
+
 /* Sums over all devices; peak_bytes and limit_bytes are the largest of any device. */
 od_device_stats od_report_totals(const od_report *report);
+
+/* Likewise over the devices of each rank, in the order of their numbers. Returns how many ranks there are; 0: all
+ * devices are of one. */
+unsigned od_report_ranks(const od_report *report, od_report_rank ranks[OD_MAX_DEVICES]);
+
+/* Bytes that devices have received from others of their own rank. */
+uint64_t od_report_own_bytes(const od_device_stats *stats);
+
+/* Share of the run during which devices computed, 0 to 1, of the sum over so many of them. */
+double od_report_busy(const od_report *report, const od_device_stats *sum, unsigned ndevices);
 
 /* Nanoseconds spent in scheduling callbacks per completed task; 0 without tasks. */
 double od_report_sched_ns_per_task(const od_report *report);
@@ -77,8 +99,8 @@ uint64_t od_report_idle_ns(const od_report *report, const od_device_stats *stats
 /* Share of the transfer time during which the device computed, 0 to 1; 0 without transfers. */
 double od_report_overlap(const od_device_stats *stats);
 
-/* A table with one line per device, and one for the host where tasks ran there. MB are 10^6 bytes; the times of a
- * device are the run's together. */
+/* A table with one line per device, and one for the host where tasks ran there; the devices of several ranks are
+ * grouped under a line for each rank. MB are 10^6 bytes; the times of a device are the run's together. */
 void od_report_print(const od_report *report, FILE *file);
 
 /* Writes the JSON file: under another name first, then renamed, so that nobody sees half a file; what is

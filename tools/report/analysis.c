@@ -56,7 +56,12 @@ static od_status measure_times(const trace_file *t, run_figures *f)
 
 /* --- counts ----------------------------------------------------------------------- */
 
-static void count_transfer(run_figures *f, const trace_transfer *x)
+static bool is_remote(const trace_file *t, const trace_transfer *x)
+{
+    return t->rank && is_device(x->from) && is_device(x->to) && t->rank[x->from].number != t->rank[x->to].number;
+}
+
+static void count_transfer(const trace_file *t, run_figures *f, const trace_transfer *x)
 {
     if (x->failed) {
         f->failed_transfers++;
@@ -70,6 +75,7 @@ static void count_transfer(run_figures *f, const trace_transfer *x)
         d->out_bytes += x->bytes;
     else
         *(is_device(x->from) ? &d->peer_bytes : &d->in_bytes) += x->bytes;
+    d->remote_bytes += is_remote(t, x) ? x->bytes : 0;
     if (x->kind != TRACE_LOAD)
         return;
     d->loads++;
@@ -102,7 +108,7 @@ static void count_tasks(const trace_file *t, run_figures *f)
 static void count_rest(const trace_file *t, run_figures *f)
 {
     for (size_t i = 0; i < t->ntransfers; i++)
-        count_transfer(f, &t->transfers[i]);
+        count_transfer(t, f, &t->transfers[i]);
     for (size_t i = 0; i < t->nevictions; i++)
         if (is_device(t->evictions[i].place))
             f->device[t->evictions[i].place].evictions++;

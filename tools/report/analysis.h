@@ -8,7 +8,8 @@
 typedef struct run_device {
     uint64_t tasks, loads, reloads, evictions;
     uint64_t in_bytes, out_bytes, peer_bytes; /* from the host, to the host, from other devices */
-    uint64_t reload_bytes;                    /* of these */
+    uint64_t remote_bytes;                    /* of peer_bytes, from devices of other ranks */
+    uint64_t reload_bytes;                    /* of all these */
     uint64_t peak_bytes;
     uint64_t data_bytes;              /* of all data that its tasks use */
     double transfer_us;       /* at least one copy under way that comes in, or goes to the host */

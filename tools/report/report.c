@@ -57,35 +57,82 @@ static const unsigned column_of[SHARES] = {[SHARE_BUSY] = 0, [SHARE_START] = 1, 
                                            [SHARE_HOST] = 6, [SHARE_KEPT] = 7, [SHARE_HANDED_LATE] = 7,
                                            [SHARE_DEPENDENCES] = 7, [SHARE_NOT_CREATED] = 7};
 
-static void print_heads(void)
+/* Of the first column. */
+static int name_width(const report_run *r)
+{
+    int width = 12;
+    for (unsigned i = 0; i < r->ranks.count; i++) {
+        int own = snprintf(NULL, 0, "rank %u on %s", r->ranks.at[i].about->number, r->ranks.at[i].about->host);
+        width = own > width ? own : width;
+    }
+    for (unsigned k = 0; r->ranks.count && k < r->trace.ndevices; k++) {
+        int own = 2 + (int)strlen(r->trace.device[k]);
+        width = own > width ? own : width;
+    }
+    return width;
+}
+
+static void print_heads(const report_run *r, int width)
 {
     for (unsigned line = 0; line < 2; line++) {
-        printf("%-12s %7s", line ? "device" : "% of time:", line ? "tasks" : "");
+        printf("%-*s %7s", width, line ? "device" : "% of time:", line ? "tasks" : "");
         for (unsigned c = 0; c < COLUMNS; c++)
             printf(" %6s", columns[c][line]);
         if (!line)
             putchar('\n');
     }
-    printf(" %9s %9s %9s %8s %8s %9s %9s\n", "MB in", "MB out", "MB peer", "loads", "reloads", "evictions", "peak MB");
+    printf(" %9s %9s %9s", "MB in", "MB out", "MB peer");
+    if (r->ranks.count)
+        printf(" %9s", "MB remote");
+    printf(" %8s %8s %9s %9s\n", "loads", "reloads", "evictions", "peak MB");
 }
 
-/* In percent of the makespan; they sum to 100. */
-static void print_device(const char *name, const run_device *d, double makespan_us)
+/* In percent of the makespan, on the mean of n devices; they sum to 100. */
+static void print_figures(const report_run *r, const char *name, int width, const run_device *d, unsigned n)
 {
+    double all_us = r->figures.makespan_us * n;
     double shares[COLUMNS] = {0};
     for (unsigned i = 0; i < SHARES; i++)
         shares[column_of[i]] += d->share_us[i];
-    printf("%-12s %7" PRIu64, name, d->tasks);
+    printf("%-*s %7" PRIu64, width, name, d->tasks);
     for (unsigned c = 0; c < COLUMNS; c++)
-        printf(" %6.1f", share(shares[c], makespan_us));
-    printf(" %9.1f %9.1f %9.1f %8" PRIu64 " %8" PRIu64 " %9" PRIu64 " %9.1f\n", mb(d->in_bytes), mb(d->out_bytes),
-           mb(d->peer_bytes), d->loads, d->reloads, d->evictions, mb(d->peak_bytes));
+        printf(" %6.1f", share(shares[c], all_us));
+    printf(" %9.1f %9.1f %9.1f", mb(d->in_bytes), mb(d->out_bytes), mb(d->peer_bytes));
+    if (r->ranks.count)
+        printf(" %9.1f", mb(d->remote_bytes));
+    printf(" %8" PRIu64 " %8" PRIu64 " %9" PRIu64 " %9.1f\n", d->loads, d->reloads, d->evictions, mb(d->peak_bytes));
 }
 
-static void print_host(const run_figures *f)
+/* Each rank, its devices below. */
+static void print_ranks(const report_run *r, int width)
+{
+    char name[160];
+    for (unsigned i = 0; i < r->ranks.count; i++) {
+        const run_rank *rank = &r->ranks.at[i];
+        snprintf(name, sizeof name, "rank %u on %s", rank->about->number, rank->about->host);
+        print_figures(r, name, width, &rank->sum, rank->ndevices);
+        for (unsigned k = 0; k < r->trace.ndevices; k++) {
+            if (r->trace.rank[k].number != rank->about->number)
+                continue;
+            snprintf(name, sizeof name, "  %s", r->trace.device[k]);
+            print_figures(r, name, width, &r->figures.device[k], 1);
+        }
+    }
+}
+
+static void print_devices(const report_run *r, int width)
+{
+    if (r->ranks.count)
+        print_ranks(r, width);
+    else
+        for (unsigned k = 0; k < r->trace.ndevices; k++)
+            print_figures(r, r->trace.device[k], width, &r->figures.device[k], 1);
+}
+
+static void print_host(const run_figures *f, int width)
 {
     double busy = share(f->host_busy_us, f->makespan_us);
-    printf("%-12s %7" PRIu64 " %6.1f", "host", f->host_tasks, busy);
+    printf("%-*s %7" PRIu64 " %6.1f", width, "host", f->host_tasks, busy);
     for (unsigned c = 1; c + 1 < COLUMNS; c++)
         printf(" %6s", "-");
     printf(" %6.1f\n", 100 - busy);
@@ -124,13 +171,13 @@ static void print_run(const report_run *r)
 {
     const trace_file *t = &r->trace;
     const run_figures *f = &r->figures;
+    int width = name_width(r);
     printf("%s: %s, %s + %s, seed %" PRIu64 ": %" PRIu64 " tasks (%" PRIu64 " on the host) in %.3f s\n", t->path,
            t->program, t->policy, t->eviction, t->seed, f->tasks, f->host_tasks, f->makespan_us * 1e-6);
-    print_heads();
-    for (unsigned k = 0; k < t->ndevices; k++)
-        print_device(t->device[k], &f->device[k], f->makespan_us);
+    print_heads(r, width);
+    print_devices(r, width);
     if (f->host_tasks)
-        print_host(f);
+        print_host(f, width);
     print_arrays(r);
     for (size_t i = 0; i < r->findings.count; i++)
         printf("- %s\n", r->findings.text[i]);
@@ -201,8 +248,8 @@ static od_status look_at(report_run *r)
     const trace_file *t = &r->trace;
     r->flow = calloc(t->ntasks + 1, sizeof *r->flow);
     r->kernels = calloc(t->nnames + 1, sizeof *r->kernels);
-    if (!r->flow || !r->kernels || run_follow(t, r->flow) || run_find_path(t, &r->path) ||
-        run_find_arrays(t, r->figures.makespan_us, &r->arrays))
+    if (!r->flow || !r->kernels || run_sum_ranks(t, &r->figures, &r->ranks) || run_follow(t, r->flow) ||
+        run_find_path(t, &r->path) || run_find_arrays(t, r->figures.makespan_us, &r->arrays))
         return OD_ENOMEM;
     run_sum_kernels(t, r->flow, r->kernels);
     return OD_OK;
@@ -229,6 +276,7 @@ static void free_run(report_run *r)
     free(r->flow);
     free(r->kernels);
     run_path_free(&r->path);
+    run_ranks_free(&r->ranks);
     run_arrays_free(&r->arrays);
     run_findings_free(&r->findings);
     run_figures_free(&r->figures);

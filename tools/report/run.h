@@ -7,10 +7,12 @@
 #include "tools/report/findings.h"
 #include "tools/report/kernels.h"
 #include "tools/report/path.h"
+#include "tools/report/ranks.h"
 
 typedef struct report_run {
     trace_file trace;
     run_figures figures;
+    run_ranks ranks;
     run_findings findings;
     task_flow *flow;     /* by task */
     run_kernel *kernels; /* by name */

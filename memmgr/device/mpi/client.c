@@ -317,6 +317,15 @@ static void mpi_name(void *state, unsigned k, char *text, size_t size)
     snprintf(text, size, "device %u of rank %d", device, rank);
 }
 
+static unsigned mpi_rank(void *state, unsigned k, char *host, size_t size)
+{
+    const client *c = state;
+    uint32_t device;
+    int rank = place_of(c, (int)k, &device);
+    snprintf(host, size, "%s", c->self->hello[rank].machine);
+    return (unsigned)rank;
+}
+
 static uint32_t mpi_identity(void *state)
 {
     const client *c = state;
@@ -349,6 +358,7 @@ static const od_backend_ops mpi_ops = {
     .identity = mpi_identity,
     .launch = mpi_launch,
     .name_of = mpi_name,
+    .rank_of = mpi_rank,
 };
 
 static od_status check_kernels(const client *c, const od_mpi_config *config, char *error, size_t size)

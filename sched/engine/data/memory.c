@@ -425,6 +425,12 @@ static void count_stored(od_device_stats *stats, const od_transfer *x)
     stats->spilled_bytes += x->to == OD_SPILL ? x->bytes : 0;
 }
 
+static void count_peer(od_device_stats *to, const od_device_stats *from, uint64_t bytes)
+{
+    to->d2d_bytes += bytes;
+    to->remote_bytes += to->rank != from->rank ? bytes : 0;
+}
+
 static void count_bytes(od_engine *e, const od_transfer *x)
 {
     if (x->from >= OD_SPILL && x->to >= OD_SPILL)
@@ -434,7 +440,7 @@ static void count_bytes(od_engine *e, const od_transfer *x)
     else if (x->to >= OD_SPILL)
         count_stored(&e->device[x->from].stats, x);
     else
-        e->device[x->to].stats.d2d_bytes += x->bytes;
+        count_peer(&e->device[x->to].stats, &e->device[x->from].stats, x->bytes);
 }
 
 void od_memory_serve_awaiting(od_engine *e, od_datum *d)

@@ -43,9 +43,30 @@ def schema_errors(stats, exits):
     for name in SUMS:
         if getattr(stats.totals, name) != sum(getattr(d, name) for d in stats.devices):
             yield f"totals: {name} is not the sum over the devices"
+    yield from rank_errors(stats)
     ran = stats.totals.tasks + stats.host_tasks
     if stats.tasks > ran or stats.tasks < ran and not exits:
         yield f"tasks is {stats.tasks}, but {stats.totals.tasks} on devices and {stats.host_tasks} on the host"
+
+
+def rank_errors(stats):
+    """Of devices of several ranks: `ranks` has their sums."""
+    ranks = getattr(stats, "ranks", [])
+    if not ranks and any(hasattr(d, "rank") or hasattr(d, "remote_bytes") for d in [stats.totals] + stats.devices):
+        yield "devices have ranks, but there are none"
+    if ranks and ([r.rank for r in ranks] != sorted({d.rank for d in stats.devices}) or len(ranks) < 2):
+        yield f"ranks are {[r.rank for r in ranks]}"
+    for rank in ranks:
+        own = [d for d in stats.devices if d.rank == rank.rank]
+        if rank.devices != len(own) or {d.host for d in own} != {rank.host}:
+            yield f"rank {rank.rank}: {rank.devices} devices on {rank.host}"
+        for name in SUMS + ["remote_bytes"]:
+            if getattr(rank, name) != sum(getattr(d, name) for d in own):
+                yield f"rank {rank.rank}: {name} is not the sum over its devices"
+        if rank.remote_bytes > rank.d2d_bytes:
+            yield f"rank {rank.rank}: remote_bytes exceeds d2d_bytes"
+    if ranks and stats.totals.remote_bytes != sum(r.remote_bytes for r in ranks):
+        yield "totals: remote_bytes is not the sum over the ranks"
 
 
 def explain(expression, names):

@@ -100,6 +100,19 @@ def check_waiting(lists):
         waiting = counter["args"]["waiting"]
 
 
+def check_ranks(events, stats):
+    """Devices of several ranks have labels, those of the statistics, and are sorted by rank; others have none."""
+    labels = {e["pid"]: e["args"] for e in events if e["name"] == "process_labels"}
+    order = {e["pid"]: e["args"]["sort_index"] for e in events if e["name"] == "process_sort_index"}
+    for pid, args in labels.items():
+        expect(args["labels"] == f"rank {args['rank']} on {args['host']}", f"process {pid}: its labels are {args}")
+    ranks = [labels[pid]["rank"] for pid in sorted(labels, key=order.get)]
+    expect(ranks == sorted(ranks), f"processes are in the order of ranks {ranks}")
+    if stats:
+        told = {2 + k: (d["rank"], d["host"]) for k, d in enumerate(stats["devices"]) if "rank" in d}
+        expect({pid: (args["rank"], args["host"]) for pid, args in labels.items()} == told, "other ranks than in the statistics")
+
+
 def device_of(place):
     return place if isinstance(place, int) else None
 
@@ -122,10 +135,14 @@ def check_stats(stats, lists):
             "reloads": sum(t["args"]["reload"] for t in loads),
             "evictions": sum(e["pid"] == first + k for e in lists["evictions"]),
             "faults": sum(f["pid"] == first + k for f in lists["faults"]),
+            "d2d_bytes": sum(moved(lists["transfers"], other, k) for other in range(len(stats["devices"]))),
             "h2d_bytes": moved(lists["transfers"], None, k),
             "d2h_bytes": moved(lists["transfers"], k, None),
             "peak_bytes": max((c["args"]["bytes"] for c in lists["memory"] if c["pid"] == first + k), default=0),
         }
+        if "rank" in device:
+            told["remote_bytes"] = sum(moved(lists["transfers"], other, k) for other, d in enumerate(stats["devices"])
+                                       if d["rank"] != device["rank"])
         for name, value in told.items():
             expect(value == device[name], f"device {k}: the trace has {value} {name}, the statistics {device[name]}")
     expect(sum("failed" not in t["args"] for t in lists["tasks"]) == stats["tasks"], "tasks are missing")
@@ -161,9 +178,12 @@ def main():
     check_waiting(lists)
     if not cut:
         check_flows(events)
+    stats = None
     if rest:
         with open(rest[0], encoding="utf-8") as file:
-            check_stats(json.load(file), lists)
+            stats = json.load(file)
+        check_stats(stats, lists)
+    check_ranks(events, stats)
     for text in rest[1:]:
         expect(eval(text, lists), f"not true: {text}")
     for error in errors:

@@ -79,6 +79,22 @@
     expect(near(covered / n, .12, .03), `busy for 11% of the time, and shaded with ${covered / n}`);
   }
 
+  /* Each rank comes before its devices, with their sums. */
+  function checkRanks(run) {
+    const tables = all("section").filter(part => ["Summary", "Bytes per link"].includes(part.querySelector("h2").textContent));
+    for (const node of tables) {
+      const names = [...node.querySelectorAll("tbody tr")].map(row => row.firstChild.textContent).filter(name => name !== "host");
+      const expected = run.ranks.length ? run.ranks.flatMap(rank => [rankName(rank), ...rank.devices.map(k => run.devices[k])]) : run.devices;
+      expect(names.join() === expected.join(), `rows are ${names}`);
+    }
+    for (const rank of run.ranks)
+      for (const figure of ["tasks", "in", "out", "peer", "remote", "evictions"])
+        expect(sum(rank.devices, k => run.figures.device[k][figure]) === rank.sum[figure], `${figure} of ${rankName(rank)} is ${rank.sum[figure]}`);
+    expect(all("h3").map(node => node.textContent).join() === run.ranks.map(rankName).join(), "memory is not grouped");
+    expect(makeRows(run).filter(row => row.name !== "host").map(row => row.rank).every((rank, i, list) => !i || !rank || list[i - 1].rank <= rank.rank),
+      "the timeline is not grouped");
+  }
+
   function checkMoves(end) {
     const whole = viewOf();
     expect(whole[0] === 0 && whole[1] >= end, `the view begins as ${whole}`);
@@ -118,7 +134,7 @@
     const box = timelineOf().getBoundingClientRect();
     let told = "";
     for (let x = 70; x < box.width && !/task/.test(told); x += 1) {
-      timelineOf().dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + x, clientY: box.top + (runs.length > 1 ? 56 : 36), bubbles: true}));
+      timelineOf().dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + x, clientY: box.top + 36 + (runs.length > 1 ? 20 : 0) + (runs[0].ranks.length ? 18 : 0), bubbles: true}));
       told = one(".tip").hidden ? "" : one(".tip").innerText;
     }
     if (!sum(runs, run => run.tasks.n)) return;
@@ -190,6 +206,7 @@
       checkTracks(run);
       checkCover(run);
       checkKernels();
+      checkRanks(run);
     }
     if (runs[0].program === "sparse" && runs[0].tasks.n) checkShading();
     expect(Boolean(one(".joined")) === runs.some(run => run.tasks.resolution || run.transfers.resolution || !run.tasks.detailed), "what has been joined is not said");

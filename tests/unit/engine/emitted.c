@@ -65,10 +65,21 @@ static void task_event(told *t, const od_event *event, size_t number)
 
 /* --- transfers ------------------------------------------------------------- */
 
+const unsigned told_ranks[TOLD_DEVICES] = {3, 1, 1, 3, 2, 2, 3, 1};
+
+static void count_peer(od_device_stats *stats, const od_transfer *x)
+{
+    stats->d2d_bytes += x->bytes;
+    if (told_ranks[x->from] != told_ranks[x->to])
+        stats->remote_bytes += x->bytes;
+}
+
 static void count_bytes(told *t, const od_transfer *x)
 {
-    if (x->to < OD_SPILL)
-        *(x->from < OD_SPILL ? &t->device[x->to].stats.d2d_bytes : &t->device[x->to].stats.h2d_bytes) += x->bytes;
+    if (x->to < OD_SPILL && x->from < OD_SPILL)
+        count_peer(&t->device[x->to].stats, x);
+    else if (x->to < OD_SPILL)
+        t->device[x->to].stats.h2d_bytes += x->bytes;
     else if (x->from < OD_SPILL)
         t->device[x->from].stats.d2h_bytes += x->bytes;
 }
@@ -234,7 +245,8 @@ void told_check_end(told *t, od_engine *engine, unsigned ndevices, bool complete
                stats.reloads, stats.evictions);
         EXPECT(t,
                counted->h2d_bytes == stats.h2d_bytes && counted->d2h_bytes == stats.d2h_bytes &&
-                   counted->d2d_bytes == stats.d2d_bytes && counted->peak_bytes == stats.peak_bytes,
+                   counted->d2d_bytes == stats.d2d_bytes && counted->remote_bytes == stats.remote_bytes &&
+                   counted->peak_bytes == stats.peak_bytes && told_ranks[k] == stats.rank,
                "device %u: told of other bytes than were moved or held", k);
         EXPECT(t, counted->faults == stats.faults && counted->fault_ns == stats.fault_ns,
                "device %u: told of other page faults than there were", k);

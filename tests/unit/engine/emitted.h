@@ -40,6 +40,9 @@ typedef struct told {
     char error[160]; /* of the first broken rule, or empty */
 } told;
 
+/* That the devices are of, for od_engine_config.ranks. */
+extern const unsigned told_ranks[TOLD_DEVICES];
+
 /* Zeroed but for ndevices, it is ready. An event of the task with this number; ignored for events of none. */
 void told_event(told *t, const od_event *event, size_t task, size_t memory);
 /* At the end of a run: compares with the engine's statistics; `complete`: all tasks have completed. */

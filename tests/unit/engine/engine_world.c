@@ -489,6 +489,7 @@ static bool build(world *w)
                                .devices_only = m->devices_only,
                                .in_process = m->in_process,
                                .peer = m->peer,
+                               .ranks = told_ranks,
                                .pins = true,
                                .spill = true,
                                .recompute = m->recompute,
@@ -500,10 +501,9 @@ static bool build(world *w)
                                .seed = 1,
                                .driver_ops = &driver_ops,
                                .driver = w};
-    if (od_engine_create(&config, &w->engine))
-        return false;
     od_section section = region_section(w);
-    if (w->graph->region && od_engine_region_open(w->engine, &section, false))
+    if (od_engine_create(&config, &w->engine) ||
+        (w->graph->region && od_engine_region_open(w->engine, &section, false)))
         return false;
     for (int d = 0; d < w->graph->ndata; d++) {
         if (od_engine_datum(w->engine, datum_base(d), w->graph->size[d], &w->datum[d]))

@@ -56,6 +56,18 @@ static void fits(void **state)
     assert_int_equal(od_progress_line(line, 40, &now, &before), strlen("4.0k done, 100 ready, 900 waiting"));
 }
 
+static void averages_the_devices_of_a_rank(void **state)
+{
+    char line[201];
+    (void)state;
+    before.ndevices = now.ndevices = 3;
+    now.device[0].rank = now.device[2].rank = 2;
+    now.device[1].rank = 1;
+    now.device[2].occupied_ns = 500000000;
+    od_progress_line(line, 200, &now, &before);
+    assert_non_null(strstr(line, "| busy by rank 95% 38% | memory by rank 5B 200MB of 500MB |"));
+}
+
 static void shows_many_devices_as_ranges(void **state)
 {
     char line[201];
@@ -110,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(emits_everything, set_up),
         cmocka_unit_test_setup(fits, set_up),
+        cmocka_unit_test_setup(averages_the_devices_of_a_rank, set_up),
         cmocka_unit_test_setup(shows_many_devices_as_ranges, set_up),
         cmocka_unit_test_setup(guesses_only_where_the_graph_is_known, set_up),
         cmocka_unit_test_setup(shortens_numbers, set_up),

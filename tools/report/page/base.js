@@ -30,7 +30,17 @@ const cells = (row, from) => row.map((cell, i) => i < from ? make("th", {scope: 
 function table(head, rows) {
   return make("div", {class: "scroll"}, make("table", {},
     make("thead", {}, make("tr", {}, ...head.map(text => make("th", {scope: "col"}, text)))),
-    make("tbody", {}, ...rows.map(row => make("tr", {}, ...cells(row, 1))))));
+    make("tbody", {}, ...rows.map(row => make("tr", row.group ? {class: row.group} : {}, ...cells(row, 1))))));
+}
+
+const rankName = rank => `rank ${rank.rank} on ${rank.host}`;
+
+/* row(name, figures, n) of each device; of several ranks each, with its n devices' sums, comes before its devices. */
+function deviceRows(run, row) {
+  const ofDevice = k => row(run.devices[k], run.figures.device[k], 1);
+  if (!run.ranks.length) return run.devices.map((name, k) => ofDevice(k));
+  return run.ranks.flatMap(rank => [Object.assign(row(rankName(rank), rank.sum, rank.devices.length), {group: "rank"}),
+    ...rank.devices.map(k => Object.assign(ofDevice(k), {group: "ranked"}))]);
 }
 
 /* Rows of [value to sort by, text]; a click on a head sorts by that column, the largest first, and the next one the other way. */

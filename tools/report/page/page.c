@@ -91,13 +91,32 @@ static void put_device(FILE *out, const run_device *d)
 {
     fprintf(out,
             "{\"tasks\":%" PRIu64 ",\"loads\":%" PRIu64 ",\"reloads\":%" PRIu64 ",\"evictions\":%" PRIu64
-            ",\"in\":%" PRIu64 ",\"out\":%" PRIu64 ",\"peer\":%" PRIu64 ",\"peak\":%" PRIu64
+            ",\"in\":%" PRIu64 ",\"out\":%" PRIu64 ",\"peer\":%" PRIu64 ",\"remote\":%" PRIu64 ",\"peak\":%" PRIu64
             ",\"transfer\":%.1f,\"share\":[",
-            d->tasks, d->loads, d->reloads, d->evictions, d->in_bytes, d->out_bytes, d->peer_bytes, d->peak_bytes,
-            d->transfer_us);
+            d->tasks, d->loads, d->reloads, d->evictions, d->in_bytes, d->out_bytes, d->peer_bytes, d->remote_bytes,
+            d->peak_bytes, d->transfer_us);
     for (unsigned i = 0; i < SHARES; i++)
         fprintf(out, "%s%.1f", i ? "," : "", d->share_us[i]);
     fputs("]}", out);
+}
+
+/* Their devices, and the sums over these. */
+static void put_ranks(FILE *out, const report_run *r)
+{
+    fputs("\"ranks\":[", out);
+    for (unsigned i = 0; i < r->ranks.count; i++) {
+        const run_rank *rank = &r->ranks.at[i];
+        fprintf(out, "%s{\"rank\":%u,", i ? "," : "", rank->about->number);
+        put_member(out, "host", rank->about->host);
+        fputs("\"sum\":", out);
+        put_device(out, &rank->sum);
+        fputs(",\"devices\":[", out);
+        for (unsigned k = 0, n = 0; k < r->trace.ndevices; k++)
+            if (r->trace.rank[k].number == rank->about->number)
+                fprintf(out, "%s%u", n++ ? "," : "", k);
+        fputs("]}", out);
+    }
+    fputs("],\n", out);
 }
 
 static void put_figures(FILE *out, const report_run *r)
@@ -173,6 +192,7 @@ static od_status put_run(FILE *out, const report_run *r, size_t number, size_t n
     fputs("{", out);
     put_head(out, t, number, n);
     put_strings(out, "devices", t->ndevices, device_name, r);
+    put_ranks(out, r);
     put_strings(out, "names", t->nnames, task_name, r);
     put_strings(out, "sources", t->nnames, task_source, r);
     put_strings(out, "variables", t->nvariables, variable, r);

@@ -5,7 +5,8 @@ function head(run) {
     ["Host", run.host && run.processors ? `${run.host}, ${plural(run.processors, "processor")} for the program and its devices` : run.host],
     ["ompdarts", run.version], ["Policy", `${run.policy}, eviction ${run.eviction}, seed ${run.seed}`],
     ["Devices", `${run.devices.length}${run.active ? `, of which ${run.active} active` : ""}: ${run.devices.slice(0, 8).join(", ")}` +
-      `${run.devices.length > 8 ? ", …" : ""}; memory of each ${bytes(run.memory)}`]];
+      `${run.devices.length > 8 ? ", …" : ""}; memory of each ${bytes(run.memory)}`],
+    ["Ranks", run.ranks.map(rank => `${rankName(rank)}: ${plural(rank.devices.length, "device")}`).join("; ")]];
   return make("dl", {class: "head"}, ...facts.filter(([, text]) => text).flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]));
 }
 
@@ -14,10 +15,8 @@ const SHARES = [["busy", [0]], ["starts", [4]], ["waits for loads", [1]], ["for 
   ["host versions run", [6]], ["no task", [7, 8, 9, 10]]];
 
 function shares(run) {
-  const f = run.figures, rows = run.devices.map((name, k) => {
-    const d = f.device[k];
-    return [name, grouped(d.tasks), ...SHARES.map(([, parts]) => percent(sum(parts, i => d.share[i]), f.makespan)), percent(d.transfer, f.makespan)];
-  });
+  const f = run.figures, rows = deviceRows(run, (name, d, n) =>
+    [name, grouped(d.tasks), ...SHARES.map(([, parts]) => percent(sum(parts, i => d.share[i]), n * f.makespan)), percent(d.transfer, n * f.makespan)]);
   if (f.hostTasks) rows.push(["host", `${f.hostTasks}`, percent(f.hostBusy, f.makespan), ...Array(SHARES.length).fill("")]);
   return table(["", "tasks", ...SHARES.map(([name]) => name), "copying meanwhile"], rows);
 }
@@ -71,16 +70,18 @@ function criticalPath(run) {
 
 function memory(run) {
   const width = 600, height = 70, points = run.levels.n;
-  const charts = run.devices.map((name, k) => {
-    const most = decode(run.levels.device[k]), top = run.memory || 1, y = n => height - Math.max(n, 0) / top * (height - 14);
+  const chart = k => {
+    const name = run.devices[k], most = decode(run.levels.device[k]), top = run.memory || 1, y = n => height - Math.max(n, 0) / top * (height - 14);
     const path = Array.from(most, (n, b) => `${b ? "L" : "M"}${(b / (points - 1) * width).toFixed(1)},${y(n).toFixed(1)}`).join("");
     const text = `at most ${bytes(run.figures.device[k].peak)} of ${bytes(run.memory)}`;
     return make("div", {}, draw("svg", {viewBox: `0 0 ${width} ${height + 4}`, role: "img", class: "memory", "aria-label": `Memory in use on ${name}, ${text}`},
       draw("line", {x1: 0, x2: width, y1: y(top), y2: y(top), stroke: "var(--out)", "stroke-dasharray": "4 3"}),
       draw("path", {d: `${path}L${width},${height}L0,${height}Z`, fill: "var(--c0)", "fill-opacity": .35, stroke: "var(--c0)"}),
       draw("text", {x: 2, y: 10}, `${name}: ${text}`)));
-  });
-  return section("Memory over time", "The dashed line is the limit.", make("div", {class: "memories"}, ...charts));
+  };
+  const charts = devices => make("div", {class: "memories"}, ...devices.map(chart));
+  return section("Memory over time", "The dashed line is the limit.", ...(run.ranks.length ?
+    run.ranks.flatMap(rank => [make("h3", {}, rankName(rank)), charts(rank.devices)]) : [charts([...run.devices.keys()])]));
 }
 
 /* --- arrays in parts --- */
@@ -104,11 +105,13 @@ function bar(value, most, colour) {
 }
 
 function links(run) {
-  const f = run.figures.device, most = Math.max(...f.map(d => Math.max(d.in, d.out, d.peer)));
+  const ranked = run.ranks.length > 0, all = ranked ? run.ranks.map(rank => rank.sum) : run.figures.device;
+  const most = Math.max(...all.map(d => Math.max(d.in, d.out, d.peer)));
+  const row = (name, d) => [name, bar(d.in, most, "--in"), bar(d.out, most, "--out"), bar(d.peer, most, "--peer"),
+    ...(ranked ? [bar(d.remote, most, "--peer")] : []), grouped(d.loads), `${grouped(d.reloads)} (${percent(d.reloads, d.loads)})`, grouped(d.evictions)];
   return section("Bytes per link", "Reloads are loads of data that the device had before.",
-    table(["", "from the host", "to the host", "from other devices", "loads", "reloads", "evictions"], run.devices.map((name, k) =>
-      [name, bar(f[k].in, most, "--in"), bar(f[k].out, most, "--out"), bar(f[k].peer, most, "--peer"), grouped(f[k].loads),
-        `${grouped(f[k].reloads)} (${percent(f[k].reloads, f[k].loads)})`, grouped(f[k].evictions)])));
+    table(["", "from the host", "to the host", "from other devices", ...(ranked ? ["of these, from other ranks"] : []), "loads", "reloads", "evictions"],
+      deviceRows(run, row)));
 }
 
 function bounds(run) {

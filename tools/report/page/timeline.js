@@ -65,13 +65,18 @@ function tell(row, track, i) {
 function layOut(rows) {
   const dense = rows.length > 16, large = dense ? 14 : 22, small = dense ? 4 : 10, axis = 24, gap = dense ? 5 : 10;
   const places = []; /* {y, height, track, row, first: of its kind in the row} */
-  let y = axis, run = null;
+  let y = axis, run = null, rank = null;
   for (const row of rows) {
     if (runs.length > 1 && row.run !== run) {
       row.title = y + 12;
       y += 20;
     }
     run = row.run;
+    if (row.rank && row.rank !== rank) {
+      row.heading = y + 12;
+      y += 18;
+    }
+    rank = row.rank;
     row.y = y;
     for (const [at, track] of row.tracks.entries()) {
       const same = row.tracks.filter(other => other.kind === track.kind).length, whole = track.kind === "tasks" ? large : small;
@@ -182,7 +187,7 @@ function timeline() {
     for (const row of rows) {
       pen.fillStyle = palette["--text"].text;
       pen.font = "11px system-ui, sans-serif";
-      if (row.tracks.length) pen.fillText(row.name, 4, row.y + (dense ? 11 : 14));
+      if (row.tracks.length) pen.fillText(row.rank ? row.name.replace(/ of rank \d+$/, "") : row.name, 4, row.y + (dense ? 11 : 14));
     }
     pen.font = "9px system-ui, sans-serif";
     pen.textAlign = "right";
@@ -191,6 +196,7 @@ function timeline() {
     pen.restore();
     pen.font = "600 12px system-ui, sans-serif";
     pen.fillStyle = palette["--text"].text;
+    for (const row of rows) if (row.heading) pen.fillText(rankName(row.rank), 4, row.heading);
     for (const row of rows) if (row.title) pen.fillText(`${row.run.label}: ${row.run.policy}, ${time(row.run.figures.makespan)}`, 4, row.title);
   }
 

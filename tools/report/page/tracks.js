@@ -41,7 +41,7 @@ function groups(n, keyOf) {
   return found;
 }
 
-/* The host, if it ran tasks, and the devices: {run, name, tracks}. */
+/* The host, if it ran tasks, and the devices, those of a rank together: {run, name, rank, tracks}. */
 function makeRows(run) {
   const rows = new Map([HOST, ...run.devices.keys()].map(k => [k, {run, name: place(run, k), tracks: []}]));
   const add = (k, tracks) => rows.get(k)?.tracks.push(...tracks);
@@ -55,7 +55,9 @@ function makeRows(run) {
     add(Math.floor(key / 16), makeTracks({[IN]: "in", [OUT]: "out", [PEER]: "peer in"}[key % 16], transfers, first, end, () => key % 16));
   for (const [k, first, end] of groups(stalls.n, i => stalls.at("place", i)))
     add(k, makeTracks("waits", stalls, first, end, i => stalls.at("cause", i) === 4 ? IDLE : STALL));
-  return [...rows.values()].filter(row => row.name !== "host" || row.tracks.length);
+  for (const rank of run.ranks) for (const k of rank.devices) rows.get(k).rank = rank;
+  const numberOf = row => row.rank ? row.rank.rank : HOST;
+  return [...rows.values()].filter(row => row.name !== "host" || row.tracks.length).sort((a, b) => numberOf(a) - numberOf(b));
 }
 
 /* The first span that ends after `at`. */

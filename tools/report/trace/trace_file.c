@@ -351,6 +351,21 @@ static bool read_name(reader *r, const cJSON *event, const cJSON *args)
     return true;
 }
 
+static bool read_rank(reader *r, const cJSON *event, const cJSON *args)
+{
+    trace_file *f = r->file;
+    int k = event_place(r, event);
+    if (k < 0)
+        return true;
+    if (!f->rank)
+        f->rank = calloc(f->ndevices, sizeof *f->rank);
+    if (!f->rank)
+        return false;
+    f->rank[k].number = (unsigned)integer(args, "rank");
+    snprintf(f->rank[k].host, sizeof f->rank[k].host, "%s", text(args, "host"));
+    return true;
+}
+
 /* False: out of memory. Events of other kinds are left out. */
 static bool read_event(reader *r, const cJSON *event)
 {
@@ -367,6 +382,8 @@ static bool read_event(reader *r, const cJSON *event)
             return read_kernel(r, args);
         if (strcmp(text(event, "name"), "footprint") == 0)
             return read_footprint(r, args);
+        if (strcmp(text(event, "name"), "process_labels") == 0)
+            return read_rank(r, event, args);
         return read_name(r, event, args);
     case 'C':
         return read_counter(r, event, args);
@@ -476,6 +493,7 @@ void trace_file_free(trace_file *file)
     free(file->names);
     free(file->sources);
     free(file->device);
+    free(file->rank);
     free(file->data);
     free(file->uses);
     free(file->depends);

@@ -135,6 +135,11 @@ typedef struct trace_construct {
     uint32_t first_map, nmaps;
 } trace_construct;
 
+typedef struct trace_rank { /* of a job, whose device it is */
+    unsigned number;
+    char host[64];
+} trace_rank;
+
 typedef struct trace_file {
     char path[1024];
     char version[32], program[128], policy[128], eviction[32];
@@ -146,6 +151,7 @@ typedef struct trace_file {
     uint64_t memory; /* bytes of each device */
     unsigned ndevices;
     char (*device)[128]; /* names */
+    trace_rank *rank;    /* by device; NULL: all are of one */
     bool cut;            /* the end is missing */
     double end_us;       /* of the last event */
 

@@ -177,6 +177,14 @@ static void test_plugin(void **unused)
     refuse_choice("plugin:" TEST_OLD_PLUGIN, "built for version 1 of the policy interface, this is version 13");
 }
 
+/* On two devices of such speeds. */
+static void *choose_dmda(const od_slowness *slowness, const od_policy_ops **ops)
+{
+    od_policy_env env = world_env(2, 1, NULL);
+    env.slowness = slowness;
+    return world_choose("dmda", env, ops);
+}
+
 /* A device that takes three times as long gets a quarter of what needs no load. */
 static void test_slow_devices_get_less(void **unused)
 {
@@ -186,9 +194,7 @@ static void test_slow_devices_get_less(void **unused)
     unsigned given[2] = {0};
     od_task *task[MANY];
     (void)unused;
-    od_policy_env env = world_env(2, 1, NULL);
-    env.slowness = &slowness;
-    void *state = world_choose("dmda", env, &ops);
+    void *state = choose_dmda(&slowness, &ops);
     for (unsigned t = 0; t < MANY; t++) {
         task[t] = world_task(t, NULL, NULL, 0);
         assert_int_equal(ops->ready(state, task[t]), OD_OK);
@@ -212,9 +218,7 @@ static void test_devices_get_what_they_are_fast_at(void **unused)
     const od_policy_ops *ops;
     od_task *task[MANY];
     (void)unused;
-    od_policy_env env = world_env(2, 1, NULL);
-    env.slowness = &slowness;
-    void *state = world_choose("dmda", env, &ops);
+    void *state = choose_dmda(&slowness, &ops);
     for (unsigned t = 0; t < MANY; t++) {
         task[t] = world_task(t, NULL, NULL, 0);
         task[t]->speed_class = 1 + t % 2;

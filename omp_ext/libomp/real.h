@@ -98,6 +98,7 @@
     X(int32_t, __kmpc_cancel, (od_ident *, int32_t, int32_t))                                                          \
     X(int32_t, __kmpc_cancel_barrier, (od_ident *, int32_t))                                                           \
     X(void, __kmpc_serialized_parallel, (od_ident *, int32_t))                                                         \
+    X(void, __kmpc_push_num_threads, (od_ident *, int32_t, int32_t))                                                   \
     X(void, __kmpc_end_serialized_parallel, (od_ident *, int32_t))                                                     \
     X(int32_t, __kmpc_reduce, (od_ident *, int32_t, int32_t, size_t, void *, od_reduction, void *))                    \
     X(int32_t, __kmpc_reduce_nowait, (od_ident *, int32_t, int32_t, size_t, void *, od_reduction, void *))             \

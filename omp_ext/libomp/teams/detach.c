@@ -22,6 +22,7 @@ atomic_bool od_program_detaches;
 static _Thread_local od_member root; /* of a thread outside of regions, from its first detached task on */
 /* Threads of libomp's own, and the initial thread, do not end before the process. */
 static _Thread_local enum { NOT_KNOWN, STAYS, MAY_END } lifetime;
+static _Thread_local bool leaves_dependences; /* it may end, and has been the primary thread of a team with tasks */
 
 /* --- members ------------------------------------------------------------------ */
 
@@ -63,11 +64,8 @@ void od_detach_at_thread_end(void (*function)(void))
 }
 
 /* Data are written back here, too: joining the thread cannot be seen. */
-static void end_root(void *arg)
+static void end_tasks(void)
 {
-    (void)arg;
-    if (!root.team || od_runtime_ended())
-        return;
     od_detach_await_children(NULL);
     await_orphans(NULL, &root);
     REAL(__kmpc_omp_taskwait)(NULL, REAL(__kmpc_global_thread_num)(NULL));
@@ -75,6 +73,37 @@ static void end_root(void *arg)
     od_team_quiesce(root.team);
     od_team_give_back(root.team);
     root.team = NULL;
+}
+
+typedef void (*fork_call)(od_ident *, int32_t, void *, ...);
+
+static void do_nothing(int32_t *gtid, int32_t *tid)
+{
+    (void)gtid, (void)tid;
+}
+
+/* libomp keeps the thread's team for others, with the dependences of tasks that its implicit tasks have created.
+ * Those of the primary one are in memory that ends with it (patches/: 0019). A team that grows gets new ones. */
+static void leave_no_dependences(void)
+{
+    static od_ident nowhere = {.reserved = {0, 2 /* of compiled code */}, .source = ";unknown;unknown;0;0;;"};
+    int32_t gtid = REAL(__kmpc_global_thread_num)(NULL);
+    for (int32_t nthreads = 2; nthreads <= 3; nthreads++) {
+        REAL(__kmpc_push_num_threads)(&nowhere, gtid, nthreads);
+        ((fork_call)REAL(__kmpc_fork_call))(&nowhere, 0, (void *)do_nothing);
+    }
+}
+
+static void end_root(void *arg)
+{
+    (void)arg;
+    if (od_runtime_ended())
+        return;
+    if (root.team)
+        end_tasks();
+    if (leaves_dependences)
+        leave_no_dependences();
+    leaves_dependences = false;
 }
 
 static pthread_key_t root_key;
@@ -413,6 +442,10 @@ void od_member_end(od_ident *ident, od_member *member)
     await_orphans(ident, member);
     if (atomic_load_explicit(&member->team->detaches, memory_order_relaxed))
         od_team_quiesce(member->team);
+    if (member->keeps && member->nthreads > 1 && atomic_load_explicit(&member->team->has_tasks, memory_order_relaxed)) {
+        leaves_dependences = true;
+        pthread_setspecific(root_key, &root);
+    }
     od_self.family.parent = member->interrupted;
     od_member_self = member->outer;
     od_serial_set_beside_events(od_member_self && od_member_self->beside_events);

@@ -43,7 +43,7 @@ static const char serve_usage_head[] =
     "\n"
     "Options:\n";
 
-static const char *const serve_options[] = {"devices", "mem", "log"};
+static const char *const serve_options[] = {"devices", "mem", "backend", "log"};
 
 static const char serve_usage_tail[] =
     "  -h, --help                this text\n"

@@ -18,7 +18,9 @@
 #include "memmgr/window/window.h"
 #include "util/status.h"
 
-enum { OD_BACKEND_INTERFACE = 10 };
+enum { OD_BACKEND_INTERFACE = 11 };
+
+enum { OD_CHOSEN = 2 << 20 }; /* bytes: see od_backend_ops.alloc_at */
 
 /* One copy. `from` or `to` may be OD_HOST, not both. */
 typedef struct od_copy {
@@ -95,6 +97,9 @@ typedef struct od_backend_ops {
     void (*host_free)(void *state, void *address);
     /* Of device k's memory, bytes: what it can still give, and what it has. */
     od_status (*memory)(void *state, unsigned k, size_t *free_bytes, size_t *total);
+    /* As alloc(), but at this device address, a multiple of OD_CHOSEN: for processes whose devices' addresses must all
+     * differ. free() gives it back. OD_EINVAL: the device cannot do that. */
+    od_status (*alloc_at)(void *state, unsigned k, size_t bytes, void *address);
     /* Others (libomptarget, vendors' libraries) have got no memory of device k: gives back what has been kept for that
      * case. False: nothing is left. */
     bool (*spare)(void *state, unsigned k);

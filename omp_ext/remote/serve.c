@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * What a rank that serves offers (`ompdarts serve`): the kernels that the program's constructors have registered, on
- * libomptarget's devices. Nothing is scheduled here; the library is off.
+ * libomptarget's devices. Nothing is scheduled here; the library is off. Where devices have memory of their own, a
+ * local back-end copies to and from it.
  */
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
@@ -20,6 +21,7 @@ typedef struct entry {
 
 static struct {
     od_devices devices;
+    od_backend local; /* no ops: the devices' memory is the process's own */
     entry *entries; /* by name */
     od_mpi_kernel *kernels;
     unsigned count;
@@ -85,8 +87,6 @@ static const char *why_not(void)
 {
     if (!od_real_table.__tgt_target_kernel || !od_images_exist())
         return "the program has no device code";
-    if (!od_devices_are_in_process())
-        return "the program's device code is for GPUs: only LLVM's host devices can be served as yet";
     if (REAL(omp_get_num_devices)() <= 0)
         return "there is no device for the program's device code";
     return find_kernels() ? NULL : "out of memory";
@@ -98,11 +98,62 @@ static size_t half_of_memory(void)
     return pages > 0 && page > 0 ? (size_t)pages * (size_t)page / 2 : (size_t)1 << 30;
 }
 
+/* libomptarget opens the devices, with the program's code and variables, before anybody asks what memory is left. */
+static void open_devices(void)
+{
+    for (unsigned k = 0; k < served.devices.count; k++)
+        REAL(__tgt_target_data_begin_mapper)(NULL, served.devices.number[k], 0, NULL, NULL, NULL, NULL, NULL, NULL);
+}
+
+/* Whether all devices give memory where they are asked to: addresses below those that ranks have. */
+static bool gives_chosen(void)
+{
+    const od_backend_ops *ops = served.local.ops;
+    void *probe = (void *)(((uintptr_t)1 << 44) - OD_CHOSEN);
+    for (unsigned k = 0; k < served.devices.count; k++) {
+        if (!ops->alloc_at || ops->alloc_at(served.local.state, k, OD_CHOSEN, probe))
+            return false;
+        ops->free(served.local.state, k, probe);
+    }
+    return true;
+}
+
+/* The user's back-end, but for `mpi`, which is rank 0's. False: there is none for these devices; `error` says why. */
+static bool open_local(char *error, size_t size)
+{
+    od_options *options = &od_runtime.options;
+    od_backend_choice *choice = &options->memory.backend;
+    if (choice->type && choice->type->count)
+        *choice = (od_backend_choice){0};
+    if (!choice->type && od_devices_are_in_process())
+        return true;
+    open_devices();
+    if (od_devices_open(&served.devices, options, NULL, &served.local, error, size))
+        return false;
+    if (gives_chosen())
+        return true;
+    bool is_needed = !served.local.in_process;
+    snprintf(error, size, "these devices cannot be served: the back-end %s gives no memory at chosen addresses",
+             served.local.ops->name);
+    od_backend_release(&served.local);
+    served.local = (od_backend){0};
+    return !is_needed;
+}
+
+static size_t memory_of_each(void)
+{
+    size_t limit = od_runtime.options.memory.limit;
+    if (limit)
+        return limit;
+    return served.local.ops ? od_devices_memory(&served.devices, &served.local)
+                            : half_of_memory() / served.devices.count;
+}
+
 __attribute__((visibility("default"))) od_mpi_offer_fn ompdarts_v1_offer;
 
 int ompdarts_v1_offer(od_mpi_offer *offer)
 {
-    char error[160] = "";
+    char error[300] = "";
     const char *why = why_not();
     const od_options *options = &od_runtime.options;
     if (!why && od_devices_choose(&options->devices, (unsigned)REAL(omp_get_num_devices)(), &served.devices, error,
@@ -110,6 +161,8 @@ int ompdarts_v1_offer(od_mpi_offer *offer)
         why = error;
     if (!why && !served.devices.count)
         why = "OMPDARTS_DEVICES=0 (--devices): at least one device must be served";
+    if (!why && !open_local(error, sizeof error))
+        why = error;
     if (why) {
         fprintf(stderr, "ompdarts: serve: %s\n", why);
         return 1;
@@ -118,10 +171,10 @@ int ompdarts_v1_offer(od_mpi_offer *offer)
     int processors = REAL(omp_get_num_procs)(), wanted = REAL(omp_get_max_threads)();
     served.threads = (wanted < processors ? wanted : processors) / (int)n;
     served.threads = served.threads > 0 ? served.threads : 1;
-    size_t limit = options->memory.limit;
     *offer = (od_mpi_offer){.ndevices = n,
-                            .memory = limit ? limit : half_of_memory() / n,
-                            .shared = !limit,
+                            .local = served.local.ops ? &served.local : NULL,
+                            .memory = memory_of_each(),
+                            .shared = !options->memory.limit && !served.local.ops,
                             .log = options->log,
                             .nkernels = served.count,
                             .kernels = served.kernels,

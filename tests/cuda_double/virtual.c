@@ -111,10 +111,10 @@ od_cu_result cuMemAddressReserve(od_cu_address *address, size_t bytes, size_t al
     od_cu_result result = begin(CD_cuMemAddressReserve);
     if (result)
         return result;
-    if (!is_multiple(bytes) || alignment || wish || flags)
+    if (!is_multiple(bytes) || alignment || wish % cd.settings.granularity || flags)
         return cd_leave(OD_CU_INVALID_VALUE);
     cd_allocation *a = calloc(1, sizeof *a);
-    void *mapping = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *mapping = mmap((void *)(uintptr_t)wish, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!a || mapping == MAP_FAILED) {
         free(a);
         return cd_leave(OD_CU_OUT_OF_MEMORY);

@@ -53,9 +53,20 @@ static void give_memory(void *state, unsigned k, void *address)
         return;
     if (d->extent.begin && (uintptr_t)address == d->extent.begin)
         od_extent_give(d);
-    else
+    else if (!od_chosen_give(d, (uintptr_t)address))
         od_cuda_check(d, cuda->cu.free((od_cu_address)(uintptr_t)address), "giving its memory back");
     od_cuda_leave(d);
+}
+
+static od_status take_at(void *state, unsigned k, size_t bytes, void *address)
+{
+    od_cuda_device *d = &((od_cuda *)state)->device[k];
+    od_status status = od_cuda_enter(d);
+    if (status)
+        return status;
+    status = od_chosen_take(d, bytes, (uintptr_t)address);
+    od_cuda_leave(d);
+    return status;
 }
 
 static od_status memory(void *state, unsigned k, size_t *free_bytes, size_t *total)
@@ -369,6 +380,7 @@ static const od_backend_ops cuda_ops = {
     .host_alloc = host_alloc,
     .host_free = host_free,
     .memory = memory,
+    .alloc_at = take_at,
     .spare = spare,
     .lack = lack,
     .piece = piece,

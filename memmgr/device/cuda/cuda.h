@@ -89,6 +89,13 @@ typedef struct od_extent {
 
 #define OD_NO_PIECE UINT32_MAX
 
+/* Memory at an address that somebody has chosen. */
+typedef struct od_chosen {
+    od_cu_address begin;
+    size_t bytes;
+    struct od_chosen *next;
+} od_chosen;
+
 /* A thread of a stager, and what it alone uses. */
 typedef struct od_lane {
     od_stager *stager;
@@ -120,8 +127,9 @@ struct od_cuda_device {
     od_stager stager[OD_D2H + 1];
     hwloc_cpuset_t near; /* processors on the GPU's side of the machine, or NULL */
     atomic_bool lost;
-    pthread_mutex_t lock;  /* protects the next four */
+    pthread_mutex_t lock; /* protects the next five */
     od_extent extent;
+    od_chosen *chosen;
     od_cu_address reserve; /* memory that is kept for others; 0: none, or they have it */
     od_ticket *tickets;    /* free ones */
     od_queue *queues;      /* likewise */
@@ -176,6 +184,11 @@ void od_extent_give(od_cuda_device *device);
 
 /* There is memory behind these bytes of the pool. */
 od_status od_extent_commit(od_cuda_device *device, size_t offset, size_t bytes);
+
+/* Memory at this address. OD_EINVAL: the driver gives none there. OD_EDEVICE: there is not so much. */
+od_status od_chosen_take(od_cuda_device *device, size_t bytes, od_cu_address at);
+/* False: the address is none of these. */
+bool od_chosen_give(od_cuda_device *device, od_cu_address at);
 
 /* windows.c: where cuda->page is not 0. */
 extern const od_window_ops od_cuda_windows;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
+ * Memory at addresses of our own (CUDA's virtual memory management).
+ *
  * A device's pool, taken so that it can be given back from its end while the rest is in use: one range of addresses,
- * and memory in pieces that is mapped there (CUDA's virtual memory management). Devices that reach each other's memory
- * must be named for each range; where they do not reach it, copies between them want memory of the ordinary kind.
+ * and memory in pieces that is mapped there. Devices that reach each other's memory must be named for each range; where
+ * they do not reach it, copies between them want memory of the ordinary kind.
  */
 #define _GNU_SOURCE
 #include "memmgr/device/cuda/cuda.h"
@@ -234,4 +236,73 @@ void od_extent_give(od_cuda_device *d)
     if (!od_cuda_check(d, result, "giving its memory back"))
         od_cuda_check(d, d->cuda->cu.address_free(extent->begin, extent->reserved), "giving its addresses back");
     forget(extent);
+}
+
+/* --- at a given address ---------------------------------------------------------- */
+
+static od_cu_result map_chosen(od_cuda_device *d, const od_chosen *c)
+{
+    const od_cu_driver *cu = &d->cuda->cu;
+    const od_cu_memory_properties properties = properties_of(d);
+    od_cu_access access[OD_MAX_DEVICES] = {{{OD_CU_LOCATION_DEVICE, d->gpu}, OD_CU_ACCESS_READ_WRITE}};
+    size_t naccess = 1;
+    od_cu_memory memory;
+    if (d->cuda->ndevices > 1 && !list_access(d, access, &naccess)) {
+        access[0] = (od_cu_access){{OD_CU_LOCATION_DEVICE, d->gpu}, OD_CU_ACCESS_READ_WRITE};
+        naccess = 1;
+    }
+    od_cu_result result = cu->memory_create(&memory, c->bytes, &properties, 0);
+    if (result)
+        return result;
+    result = cu->memory_map(c->begin, c->bytes, 0, memory, 0);
+    cu->memory_release(memory);
+    if (result)
+        return result;
+    result = cu->memory_access(c->begin, c->bytes, access, naccess);
+    if (result)
+        cu->memory_unmap(c->begin, c->bytes);
+    return result;
+}
+
+od_status od_chosen_take(od_cuda_device *d, size_t bytes, od_cu_address at)
+{
+    const od_cu_driver *cu = &d->cuda->cu;
+    size_t unit = least_piece(d);
+    od_chosen *c = unit ? od_calloc(1, sizeof *c) : NULL;
+    if (!c)
+        return unit ? OD_ENOMEM : OD_EINVAL;
+    c->bytes = round_up(bytes, unit);
+    od_cu_result result = cu->address_reserve(&c->begin, c->bytes, 0, at, 0);
+    bool is_there = !result && c->begin == at;
+    if (is_there)
+        result = map_chosen(d, c);
+    if (is_there && !result) {
+        pthread_mutex_lock(&d->lock);
+        c->next = d->chosen;
+        d->chosen = c;
+        pthread_mutex_unlock(&d->lock);
+        return OD_OK;
+    }
+    if (c->begin)
+        cu->address_free(c->begin, c->bytes);
+    free(c);
+    od_log(OD_LOG_INFO, "cuda", "device %u: no %zu bytes at %#llx (error %d)", d->k, bytes, at, result);
+    return is_there && result == OD_CU_OUT_OF_MEMORY ? OD_EDEVICE : OD_EINVAL;
+}
+
+bool od_chosen_give(od_cuda_device *d, od_cu_address at)
+{
+    pthread_mutex_lock(&d->lock);
+    od_chosen **link = &d->chosen, *c;
+    while (*link && (*link)->begin != at)
+        link = &(*link)->next;
+    if ((c = *link))
+        *link = c->next;
+    pthread_mutex_unlock(&d->lock);
+    if (!c)
+        return false;
+    if (!od_cuda_check(d, d->cuda->cu.memory_unmap(c->begin, c->bytes), "giving its memory back"))
+        od_cuda_check(d, d->cuda->cu.address_free(c->begin, c->bytes), "giving its addresses back");
+    free(c);
+    return true;
 }

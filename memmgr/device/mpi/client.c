@@ -28,12 +28,13 @@ struct od_ticket {
     od_node node; /* in client.open while it is under way */
     uint64_t id;
     int rank;   /* that answers */
-    int source; /* of bytes between two devices; else -1 */
+    int source; /* of bytes between two ranks; else -1 */
+    bool source_answers;
     atomic_int outcome;
     bool failed;
     uint64_t result;
     void *into; /* where the answer's bytes belong, or NULL */
-    unsigned waits; /* for an answer, and the end of a move: which one is known first is open */
+    unsigned waits; /* for answers, and the end of a move: which one is known first is open */
     od_move move;
 };
 
@@ -87,6 +88,12 @@ unsigned ompdarts_mpi_v1_count(char *why, size_t size)
     for (int rank = 1; c->self && rank < c->self->ranks; rank++)
         count += c->self->hello[rank].ndevices;
     return count;
+}
+
+/* Its bytes go through buffers (protocol.h). */
+static bool is_staged(const client *c, int rank)
+{
+    return c->self->hello[rank].staged;
 }
 
 /* --- tickets ----------------------------------------------------------------------- */
@@ -237,9 +244,27 @@ static od_status get(client *c, const od_copy *copy, od_ticket **started)
         return OD_EDEVICE;
     message.ticket = ticket->id;
     ticket->into = few ? copy->to_address : NULL;
+    ticket->waits += !few && is_staged(c, rank);
     if (!few)
         move(c, ticket, false, copy->to_address, &message);
     od_post_send(c->post, rank, &message, NULL);
+    return OD_OK;
+}
+
+static od_status within(client *c, const od_copy *copy, od_ticket **started)
+{
+    od_mpi_message message = {.kind = OD_MPI_MOVE,
+                              .address = (uintptr_t)copy->to_address,
+                              .bytes = copy->bytes,
+                              .behind = sizeof(od_mpi_source)};
+    od_mpi_source source = {.address = (uintptr_t)copy->from_address};
+    int rank = place_of(c, copy->to, &message.device);
+    place_of(c, copy->from, &source.device);
+    od_ticket *ticket = *started = open_ticket(c, rank, -1);
+    if (!ticket)
+        return OD_EDEVICE;
+    message.ticket = ticket->id;
+    od_post_send(c->post, rank, &message, &source);
     return OD_OK;
 }
 
@@ -248,13 +273,17 @@ static od_status between(client *c, const od_copy *copy, od_ticket **started)
     od_mpi_message give = {.kind = OD_MPI_GIVE, .address = (uintptr_t)copy->from_address, .bytes = copy->bytes};
     od_mpi_message take = {.kind = OD_MPI_TAKE, .address = (uintptr_t)copy->to_address, .bytes = copy->bytes};
     int from = place_of(c, copy->from, &give.device), to = place_of(c, copy->to, &take.device);
+    if (from == to && is_staged(c, from))
+        return within(c, copy, started);
     od_ticket *ticket = *started = open_ticket(c, to, from);
     if (!ticket)
         return OD_EDEVICE;
     give.tag = take.tag = od_post_tag(c->post);
     give.peer = to;
     take.peer = from;
-    take.ticket = ticket->id;
+    take.ticket = give.ticket = ticket->id;
+    ticket->source_answers = is_staged(c, from);
+    ticket->waits += ticket->source_answers;
     od_post_send(c->post, to, &take, NULL);
     od_post_send(c->post, from, &give, NULL);
     return OD_OK;
@@ -430,6 +459,7 @@ static void receive(void *arg, int rank, const od_mpi_message *message, const ch
         if (ticket->into && !message->failed)
             memcpy(ticket->into, behind, message->behind);
         ticket->failed |= message->failed != 0;
+        ticket->source_answers &= rank != ticket->source;
         end_wait(c, ticket);
     }
     pthread_mutex_unlock(&c->lock);
@@ -451,8 +481,12 @@ static void lose(client *c, int rank)
     pthread_mutex_lock(&c->lock);
     od_list_each(node, &c->open) { /* of copies from there the other rank says what has become */
         od_ticket *ticket = od_container_of(node, od_ticket, node);
-        if (ticket->rank == rank)
+        if (ticket->rank == rank) {
             end_ticket(c, ticket, FAILED);
+        } else if (ticket->source == rank && ticket->source_answers) {
+            ticket->source_answers = false;
+            end_wait(c, ticket);
+        }
     }
     pthread_mutex_unlock(&c->lock);
 }

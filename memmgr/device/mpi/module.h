@@ -27,6 +27,7 @@ typedef struct od_mpi_kernel {
 /* What a rank offers. */
 typedef struct od_mpi_offer {
     unsigned ndevices;
+    const od_backend *local; /* whose devices they are; NULL: LLVM's host devices, with memory of the process's own */
     size_t memory; /* bytes that each of them gives */
     bool shared;   /* which is what the machine has, for all ranks there */
     od_log_level log;

@@ -69,7 +69,7 @@ void od_post_send(od_post *post, int rank, const od_mpi_message *message, const 
     }
     *l = (letter){.rank = rank, .request = MPI_REQUEST_NULL, .bytes = sizeof *message + message->behind};
     memcpy(l->content, message, sizeof *message);
-    if (message->kind != OD_MPI_LAUNCH)
+    if (message->kind != OD_MPI_LAUNCH && message->kind != OD_MPI_MOVE)
         l->copied = message->behind;
     if (message->behind)
         memcpy(l->content + sizeof *message, behind, message->behind);
@@ -241,7 +241,7 @@ static bool step(od_post *post)
     any |= begin_letters(post);
     any |= end_letters(post);
     any |= advance_moves(post);
-    return any;
+    return (post->ops->work && post->ops->work(post->arg)) || any;
 }
 
 void od_post_run(od_post *post)

@@ -42,6 +42,8 @@ typedef struct od_post_counts {
 typedef struct od_post_ops {
     /* A message, with what is behind it. */
     void (*receive)(void *arg, int rank, const od_mpi_message *message, const char *behind);
+    /* NULL, or what else there is to do, again and again. True: something has happened. */
+    bool (*work)(void *arg);
     /* Some times per second. False: the post's work is done. */
     bool (*tick)(void *arg, uint64_t now_ns);
 } od_post_ops;

@@ -9,20 +9,24 @@
  *   FREE    gives them back
  *   PUT     bytes for `address`, which follow: behind the message where they are few, else in pieces
  *   GET     likewise from there to rank 0: with the answer, or in pieces
- *   GIVE    bytes from `address` to rank `peer`, in pieces; not answered
+ *   GIVE    bytes from `address` to rank `peer`, in pieces
  *   TAKE    the other end of that
+ *   MOVE    bytes for `address` from another device of the rank: behind the message is od_mpi_source
  *   LAUNCH  a kernel: behind the message is what od_mpi_offer.launch() takes
  *   DONE    the answer to the question with this ticket
  *   BEAT    the rank is there
  *   LOST    rank `peer` is lost: nothing comes from it any more
  *   END     no more questions; `failed`: a rank is lost, and MPI cannot be ended
+ *
+ * A rank whose bytes go through buffers (od_mpi_hello.staged) answers GET in pieces, and GIVE, when they have left the
+ * device, and is asked to MOVE. Others send these from where they are, and do not say so.
  */
 #ifndef OD_MEMMGR_DEVICE_MPI_PROTOCOL_H
 #define OD_MEMMGR_DEVICE_MPI_PROTOCOL_H
 
 #include <stdint.h>
 
-enum { OD_MPI_PROTOCOL = 1 };
+enum { OD_MPI_PROTOCOL = 2 };
 
 typedef enum od_mpi_kind {
     OD_MPI_HELLO,
@@ -32,6 +36,7 @@ typedef enum od_mpi_kind {
     OD_MPI_GET,
     OD_MPI_GIVE,
     OD_MPI_TAKE,
+    OD_MPI_MOVE,
     OD_MPI_LAUNCH,
     OD_MPI_DONE,
     OD_MPI_BEAT,
@@ -60,6 +65,11 @@ typedef struct od_mpi_message {
     uint32_t behind;  /* bytes */
 } od_mpi_message;
 
+typedef struct od_mpi_source {
+    uint64_t address;
+    uint32_t device, unused;
+} od_mpi_source;
+
 /* Before any message, from each rank to all: whether these belong together. */
 typedef struct od_mpi_role {
     uint32_t protocol;
@@ -71,6 +81,7 @@ typedef struct od_mpi_hello {
     uint64_t memory; /* bytes of each device */
     uint32_t ndevices;
     uint32_t nkernels;
+    uint32_t staged; /* the devices' memory is not the process's own */
     char machine[64];
 } od_mpi_hello;
 

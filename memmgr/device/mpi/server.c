@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * A rank that serves. Its main thread is the post; each device has a thread more, which runs its kernels one after the
- * other. Devices are LLVM's host devices, whose memory is the process's own: bytes arrive where they belong.
+ * other. The memory of LLVM's host devices is the process's own: bytes arrive where they belong. Others' is the local
+ * back-end's (copies.c).
  *
  * Device memory is taken at addresses that no other rank gives and rank 0 does not use, so that rank 0 can tell from an
  * address alone whose it is.
  */
 #define _GNU_SOURCE
-#include "memmgr/device/mpi/mpi.h"
+#include "memmgr/device/mpi/served.h"
 
 #include "util/clock.h"
 #include "util/lock.h"
@@ -30,170 +31,69 @@ typedef struct call {
     _Alignas(max_align_t) char content[];
 } call;
 
-typedef struct block {
-    struct block *next;
-    uintptr_t address;
-    size_t bytes;
-} block;
-
-typedef struct server server;
-
-typedef struct device {
-    server *server;
-    unsigned k;
-    pthread_t thread;
-    pthread_mutex_t lock; /* protects the queue */
-    pthread_cond_t wake;
-    call *first, **last;
-    block *blocks; /* the post's thread's own, as the next */
-    size_t taken;
-} device;
-
-struct server {
-    const od_rank *self;
-    const od_mpi_offer *offer;
-    od_post *post;
-    device *devices;
-    bool *lost; /* of each rank */
-    bool ends, failed; /* failed: without MPI_Finalize(), which a rank that is lost would not reach */
-};
-
-static void answer(server *s, uint64_t ticket, bool failed, uint64_t address)
-{
-    od_mpi_message done = {.kind = OD_MPI_DONE, .ticket = ticket, .failed = failed, .address = address};
-    od_post_send(s->post, 0, &done, NULL);
-}
-
 /* --- memory -------------------------------------------------------------------------- */
 
-/* Where device `n` of the job has its memory: 256 GB for each, from 16 TB on. */
+/* Where device `n` of the job has its memory: 1 TB for each, from 16 TB on. */
 static void *wanted_address(unsigned n, size_t taken)
 {
-    const uintptr_t first = (uintptr_t)1 << 44, each = (uintptr_t)1 << 38;
+    const uintptr_t first = (uintptr_t)1 << 44, each = (uintptr_t)1 << 40;
     return (void *)(first + n * each + taken);
 }
 
-static uintptr_t take(device *d, size_t bytes, unsigned number)
+static void *take_here(void *at, size_t bytes)
 {
-    const size_t page = 4096, whole = (bytes + page - 1) & ~(page - 1);
-    block *b = od_malloc(sizeof *b);
-    void *at = !b ? MAP_FAILED
-                  : mmap(wanted_address(number, d->taken), whole, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) {
+    void *taken = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return taken == MAP_FAILED ? NULL : taken;
+}
+
+static uintptr_t take(od_served *d, size_t bytes, unsigned number)
+{
+    const od_backend *local = d->server->offer->local;
+    const size_t unit = local ? OD_CHOSEN : 4096, whole = (bytes + unit - 1) / unit * unit;
+    od_block *b = od_malloc(sizeof *b);
+    void *at = wanted_address(number, d->taken);
+    if (b && local)
+        at = local->ops->alloc_at(local->state, d->k, whole, at) ? NULL : at;
+    else if (b)
+        at = take_here(at, whole);
+    if (!b || !at) {
         free(b);
         return 0;
     }
-    *b = (block){.next = d->blocks, .address = (uintptr_t)at, .bytes = whole};
+    *b = (od_block){.next = d->blocks, .address = (uintptr_t)at, .bytes = whole};
     d->blocks = b;
     d->taken += whole;
     return b->address;
 }
 
-static bool give_back(device *d, uintptr_t address)
+static bool give_back(od_served *d, uintptr_t address)
 {
-    block **at = &d->blocks;
+    const od_backend *local = d->server->offer->local;
+    od_block **at = &d->blocks;
     while (*at && (*at)->address != address)
         at = &(*at)->next;
-    block *b = *at;
+    od_block *b = *at;
     if (!b)
         return false;
     *at = b->next;
-    munmap((void *)b->address, b->bytes);
+    if (local)
+        local->ops->free(local->state, d->k, (void *)b->address);
+    else
+        munmap((void *)b->address, b->bytes);
     free(b);
     return true;
 }
 
-/* Bytes are only copied to and from what has been given out. */
-static bool is_taken(const device *d, uint64_t address, uint64_t bytes)
+static void alloc(od_server *s, const od_mpi_message *m)
 {
-    const block *b = d->blocks;
-    while (b && !(address >= b->address && bytes <= b->bytes && address - b->address <= b->bytes - bytes))
-        b = b->next;
-    return b;
-}
-
-static void alloc(server *s, const od_mpi_message *m)
-{
-    device *d = &s->devices[m->device];
+    od_served *d = &s->devices[m->device];
     uintptr_t address = m->bytes ? take(d, m->bytes, (unsigned)m->peer) : 0;
-    answer(s, m->ticket, !address, address);
+    od_server_answer(s, m->ticket, !address, address);
 }
 
-/* --- copies ----------------------------------------------------------------------------- */
+/* --- ranks that are lost ------------------------------------------------------------------ */
 
-typedef struct incoming {
-    od_move move;
-    server *server;
-    uint64_t ticket; /* 0: nobody waits for an answer */
-} incoming;
-
-static void moved(od_move *move)
-{
-    incoming *in = move->arg;
-    if (in->ticket)
-        answer(in->server, in->ticket, move->failed, 0);
-    free(in);
-}
-
-static void start_move(server *s, const od_mpi_message *m, bool sends, int rank, uint64_t ticket)
-{
-    incoming *in = od_calloc(1, sizeof *in);
-    if (!in)
-        od_mpi_give_up("is out of memory", s->self->rank);
-    *in = (incoming){.server = s, .ticket = ticket};
-    in->move = (od_move){.sends = sends,
-                         .rank = rank,
-                         .tag = m->tag,
-                         .at = (char *)(uintptr_t)m->address,
-                         .bytes = m->bytes,
-                         .done = moved,
-                         .arg = in};
-    od_post_move(s->post, &in->move);
-}
-
-static void put(server *s, const od_mpi_message *m, const char *behind)
-{
-    if (m->tag) {
-        start_move(s, m, false, 0, m->ticket);
-        return;
-    }
-    memcpy((void *)(uintptr_t)m->address, behind, m->behind);
-    answer(s, m->ticket, false, 0);
-}
-
-static void get(server *s, const od_mpi_message *m)
-{
-    od_mpi_message done = {.kind = OD_MPI_DONE, .ticket = m->ticket, .behind = (uint32_t)m->bytes};
-    if (m->tag)
-        start_move(s, m, true, 0, 0);
-    else
-        od_post_send(s->post, 0, &done, (const void *)(uintptr_t)m->address);
-}
-
-static void copy(server *s, const od_mpi_message *m, const char *behind)
-{
-    if (!is_taken(&s->devices[m->device], m->address, m->bytes))
-        od_mpi_give_up("was asked to copy what is not its devices' memory", s->self->rank);
-    switch (m->kind) {
-    case OD_MPI_PUT:
-        put(s, m, behind);
-        break;
-    case OD_MPI_GET:
-        get(s, m);
-        break;
-    case OD_MPI_GIVE:
-        start_move(s, m, true, m->peer, 0);
-        break;
-    default:
-        if (s->lost[m->peer])
-            answer(s, m->ticket, true, 0);
-        else
-            start_move(s, m, false, m->peer, m->ticket);
-    }
-}
-
-static void lose(server *s, int rank)
+static void lose(od_server *s, int rank)
 {
     s->lost[rank] = true;
     if (!od_post_drop(s->post, rank))
@@ -202,9 +102,9 @@ static void lose(server *s, int rank)
 
 /* --- kernels ------------------------------------------------------------------------------ */
 
-static void launch(server *s, const od_mpi_message *m, const char *behind)
+static void launch(od_server *s, const od_mpi_message *m, const char *behind)
 {
-    device *d = &s->devices[m->device];
+    od_served *d = &s->devices[m->device];
     call *c = od_malloc(sizeof *c + m->behind);
     if (!c)
         od_mpi_give_up("is out of memory", s->self->rank);
@@ -219,7 +119,7 @@ static void launch(server *s, const od_mpi_message *m, const char *behind)
 
 static void *run_kernels(void *arg)
 {
-    device *d = arg;
+    od_served *d = arg;
     for (;;) {
         pthread_mutex_lock(&d->lock);
         while (!d->first)
@@ -230,7 +130,7 @@ static void *run_kernels(void *arg)
             d->last = &d->first;
         pthread_mutex_unlock(&d->lock);
         int failed = d->server->offer->launch(d->k, c->content, c->bytes);
-        answer(d->server, c->ticket, failed, 0);
+        od_server_answer(d->server, c->ticket, failed, 0);
         free(c);
     }
     return NULL;
@@ -240,20 +140,21 @@ static void *run_kernels(void *arg)
 
 static void receive(void *arg, int rank, const od_mpi_message *m, const char *behind)
 {
-    server *s = arg;
+    od_server *s = arg;
     bool known = rank == 0 && m->device < s->offer->ndevices && m->peer >= 0;
     switch (known ? (od_mpi_kind)m->kind : OD_MPI_HELLO) {
     case OD_MPI_ALLOC:
         alloc(s, m);
         break;
     case OD_MPI_FREE:
-        answer(s, m->ticket, !give_back(&s->devices[m->device], m->address), 0);
+        od_server_answer(s, m->ticket, !give_back(&s->devices[m->device], m->address), 0);
         break;
     case OD_MPI_PUT:
     case OD_MPI_GET:
     case OD_MPI_GIVE:
     case OD_MPI_TAKE:
-        copy(s, m, behind);
+    case OD_MPI_MOVE:
+        od_server_copy(s, m, behind);
         break;
     case OD_MPI_LAUNCH:
         launch(s, m, behind);
@@ -272,9 +173,15 @@ static void receive(void *arg, int rank, const od_mpi_message *m, const char *be
     }
 }
 
+static bool work(void *arg)
+{
+    od_server *s = arg;
+    return s->staging && od_staging_poll(s->staging);
+}
+
 static bool tick(void *arg, uint64_t now_ns)
 {
-    server *s = arg;
+    od_server *s = arg;
     uint64_t heard_ns = od_post_heard_ns(s->post, 0);
     od_mpi_message beat = {.kind = OD_MPI_BEAT};
     if (!s->ends && heard_ns < now_ns && now_ns - heard_ns > SILENCE_NS)
@@ -284,11 +191,11 @@ static bool tick(void *arg, uint64_t now_ns)
     return !s->ends;
 }
 
-static bool start_device(server *s, unsigned k)
+static bool start_device(od_server *s, unsigned k)
 {
-    device *d = &s->devices[k];
+    od_served *d = &s->devices[k];
     char name[16];
-    *d = (device){.server = s, .k = k, .last = &d->first};
+    *d = (od_served){.server = s, .k = k, .last = &d->first};
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->wake, NULL);
     snprintf(name, sizeof name, "od-device-%u", k % 100);
@@ -297,12 +204,13 @@ static bool start_device(server *s, unsigned k)
 
 bool od_serve(const od_rank *self, const od_mpi_offer *offer)
 {
-    static const od_post_ops ops = {.receive = receive, .tick = tick};
-    server s = {.self = self, .offer = offer};
+    static const od_post_ops ops = {.receive = receive, .work = work, .tick = tick};
+    od_server s = {.self = self, .offer = offer};
     s.post = od_post_create(self->comm, &ops, &s);
+    s.staging = offer->local ? od_staging_create(offer->local) : NULL;
     s.devices = od_calloc(offer->ndevices, sizeof *s.devices);
     s.lost = od_calloc((size_t)self->ranks, sizeof *s.lost);
-    bool ready = s.post && s.devices && s.lost;
+    bool ready = s.post && s.devices && s.lost && (s.staging || !offer->local);
     for (unsigned k = 0; ready && k < offer->ndevices; k++)
         ready = start_device(&s, k);
     if (!ready)

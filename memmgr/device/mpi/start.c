@@ -205,7 +205,8 @@ static int serve(void)
         od_mpi_give_up("serves nothing", self.rank);
     od_log_set_level(offer.log);
     offer.memory /= offer.shared ? (size_t)self.here : 1;
-    od_mpi_hello hello = {.memory = offer.memory, .ndevices = offer.ndevices, .nkernels = offer.nkernels};
+    od_mpi_hello hello = {
+        .memory = offer.memory, .ndevices = offer.ndevices, .nkernels = offer.nkernels, .staged = offer.local != NULL};
     gethostname(hello.machine, sizeof hello.machine - 1);
     MPI_Send(&hello, sizeof hello, MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);
     MPI_Send(offer.kernels, (int)(offer.nkernels * sizeof *offer.kernels), MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);

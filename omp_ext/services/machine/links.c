@@ -2,11 +2,14 @@
 /*
  * Measures links. See links.h.
  *
- * Back-ends that know their pairs of devices are measured device by device and pair by pair, others once for all.
+ * Back-ends that know their pairs of devices are measured device by device and pair by pair, those that have devices on
+ * several nodes node by node, others once for all.
  */
+#define _GNU_SOURCE /* gethostname */
 #include "omp_ext/services/machine/links.h"
 
 #include "memmgr/device/measured.h"
+#include "omp_ext/services/machine/nodes.h"
 #include "omp_ext/services/profile.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -17,12 +20,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SMALL = 64, SMALL_COPIES = 16, LARGE = 8 << 20, LARGE_COPIES = 4, MOST_AT_ONCE = OD_MAX_DEVICES };
 
 typedef struct meter {
     od_backend *backend;
     od_rates *rates;
+    od_nodes *nodes; /* of several nodes, else NULL */
     char *buffer; /* of `bytes` for each device */
     size_t bytes;
     bool failed;
@@ -283,6 +288,100 @@ static void find_at_once_for_all(meter *m)
         }
 }
 
+/* --- nodes -------------------------------------------------------------------------- */
+
+enum { HOST_NAME = 64 };
+
+/* Which device is on which node, by the names of their hosts. */
+static void find_nodes(const od_backend *backend, od_nodes *nodes)
+{
+    char here[HOST_NAME] = "", names[OD_MAX_DEVICES][HOST_NAME];
+    gethostname(here, sizeof here - 1);
+    *nodes = (od_nodes){.ndevices = backend->ndevices};
+    for (unsigned k = 0; k < backend->ndevices; k++) {
+        unsigned node = 0, last = nodes->nnodes;
+        unsigned rank = backend->ops->rank_of(backend->state, k, names[last], sizeof names[last]);
+        while (node < last && strcmp(names[node], names[last]) != 0)
+            node++;
+        nodes->node[k] = node;
+        if (node == last)
+            nodes->of[nodes->nnodes++].rank = rank;
+        nodes->of[node].is_home = strcmp(names[node], here) == 0;
+    }
+}
+
+/* Node i's devices, `most` at most. */
+static unsigned devices_of(const od_nodes *nodes, unsigned node, unsigned *devices, unsigned most)
+{
+    unsigned count = 0;
+    for (unsigned k = 0; k < nodes->ndevices && count < most; k++)
+        if (nodes->node[k] == node)
+            devices[count++] = k;
+    return count;
+}
+
+/* All of them at once, from the host or to it; 0 for one, which is alone. */
+static double find_several(meter *m, const char *name, const unsigned *devices, unsigned count, bool in)
+{
+    stream streams[MOST_AT_ONCE];
+    unsigned host = host_of(m);
+    for (unsigned i = 0; i < count; i++)
+        streams[i] = in ? stream_of(m, host, devices[i]) : stream_of(m, devices[i], host);
+    return count > 1 ? find_together(m, name, streams, count) : 0;
+}
+
+static void find_node(meter *m, const char *backend, unsigned node)
+{
+    char name[64];
+    unsigned devices[MOST_AT_ONCE] = {0}, host = host_of(m), count = devices_of(m->nodes, node, devices, MOST_AT_ONCE);
+    od_node_rates *r = &m->nodes->of[node];
+    snprintf(name, sizeof name, "%s host to rank %u", backend, r->rank);
+    find_link(m, host, devices[0], name);
+    snprintf(name, sizeof name, "%s rank %u to host", backend, r->rank);
+    find_link(m, devices[0], host, name);
+    snprintf(name, sizeof name, "%s within rank %u", backend, r->rank);
+    if (count > 1)
+        find_link(m, devices[0], devices[1], name);
+    snprintf(name, sizeof name, "%s host to rank %u at once", backend, r->rank);
+    r->all_in = find_several(m, name, devices, count, true);
+    snprintf(name, sizeof name, "%s rank %u to host at once", backend, r->rank);
+    r->all_out = find_several(m, name, devices, count, false);
+    r->in = m->rates->alone[host][devices[0]];
+    r->out = m->rates->alone[devices[0]][host];
+    r->within = count > 1 ? m->rates->alone[devices[0]][devices[1]] : r->in;
+}
+
+/* From each node to the next one. Those between others are taken for equal to the slowest of these. */
+static void find_between(meter *m, const char *backend, const unsigned *first)
+{
+    char name[64];
+    od_nodes *nodes = m->nodes;
+    for (unsigned a = 0; a + 1 < nodes->nnodes && !m->failed; a++) {
+        snprintf(name, sizeof name, "%s rank %u to rank %u", backend, nodes->of[a].rank, nodes->of[a + 1].rank);
+        find_link(m, first[a], first[a + 1], name);
+        const od_link *link = &m->rates->alone[first[a]][first[a + 1]];
+        if (a == 0 || link->bandwidth < nodes->between.bandwidth)
+            nodes->between = *link;
+    }
+}
+
+static void find_each_node(meter *m, const char *backend)
+{
+    char name[64];
+    unsigned first[MOST_AT_ONCE], others[MOST_AT_ONCE], count = 0;
+    for (unsigned node = 0; node < m->nodes->nnodes && !m->failed; node++) {
+        devices_of(m->nodes, node, &first[node], 1);
+        find_node(m, backend, node);
+        if (!m->nodes->of[node].is_home)
+            others[count++] = first[node];
+    }
+    find_between(m, backend, first);
+    snprintf(name, sizeof name, "%s host to %u nodes at once", backend, count);
+    m->nodes->others_in = find_several(m, name, others, count, true);
+    snprintf(name, sizeof name, "%s %u nodes to host at once", backend, count);
+    m->nodes->others_out = find_several(m, name, others, count, false);
+}
+
 /* --- all of it --------------------------------------------------------------------- */
 
 static void report_odd(const meter *m)
@@ -302,14 +401,25 @@ static void report_odd(const meter *m)
         }
 }
 
+static const od_link pcie = {.bandwidth = 12e9, .latency = 1e-6};
+
 static void assume(od_rates *rates)
 {
-    static const od_link pcie = {.bandwidth = 12e9, .latency = 1e-6};
     unsigned n = rates->ndevices;
     *rates = (od_rates){.ndevices = n};
     for (unsigned from = 0; from <= n; from++)
         for (unsigned to = 0; to <= n; to++)
             rates->alone[from][to] = pcie;
+}
+
+/* The network is as fast as that. */
+static void assume_nodes(od_nodes *nodes)
+{
+    nodes->between = pcie;
+    for (unsigned node = 0; node < nodes->nnodes; node++) {
+        od_node_rates *r = &nodes->of[node];
+        *r = (od_node_rates){.rank = r->rank, .is_home = r->is_home, .in = pcie, .out = pcie, .within = pcie};
+    }
 }
 
 static void measure_all(meter *m)
@@ -319,14 +429,19 @@ static void measure_all(meter *m)
     for (unsigned k = 0; k < m->rates->ndevices; k++)
         m->failed |= od_backend_commit(m->backend, k, 0, 2 * m->bytes) != OD_OK;
     snprintf(devices, sizeof devices, "%s %08x", ops->name, ops->identity ? ops->identity(m->backend->state) : 0);
-    if (!m->failed && ops->is_peer)
+    if (m->failed)
+        return;
+    if (m->nodes) {
+        find_each_node(m, devices);
+    } else if (ops->is_peer) {
         find_each_alone(m, devices);
-    else if (!m->failed)
+        if (!m->failed)
+            find_each_at_once(m, devices);
+    } else {
         find_alone_for_all(m);
-    if (!m->failed && ops->is_peer)
-        find_each_at_once(m, devices);
-    else if (!m->failed)
-        find_at_once_for_all(m);
+        if (!m->failed)
+            find_at_once_for_all(m);
+    }
 }
 
 /* What lies there next is something else. */
@@ -353,10 +468,10 @@ static bool measure_in_pages(meter *m, size_t bytes)
 }
 
 /* False: nothing can be measured. */
-static bool find_rates(od_backend *backend, od_rates *rates)
+static bool find_rates(od_backend *backend, od_rates *rates, od_nodes *nodes)
 {
     size_t half = backend->pool_bytes[0] / 2, bytes = half < LARGE ? half : LARGE;
-    meter m = {.backend = backend, .rates = rates, .bytes = bytes & ~(size_t)(SMALL - 1)};
+    meter m = {.backend = backend, .rates = rates, .nodes = nodes, .bytes = bytes & ~(size_t)(SMALL - 1)};
     if (!od_profile_is_on() || m.bytes <= 2 * SMALL)
         return false;
     bytes = rates->ndevices * m.bytes;
@@ -373,20 +488,30 @@ static bool find_rates(od_backend *backend, od_rates *rates)
     return !m.failed;
 }
 
+static od_topology *find(od_backend *backend, bool measure_them, od_rates *rates, od_nodes *nodes)
+{
+    rates->ndevices = backend->ndevices;
+    if (nodes)
+        find_nodes(backend, nodes);
+    if (!measure_them || !find_rates(backend, rates, nodes)) {
+        assume(rates);
+        if (nodes)
+            assume_nodes(nodes);
+        od_log(OD_LOG_INFO, "profile", "the links are not measured: each %s is taken for one of 12 GB/s of its own",
+               nodes ? "node's" : "device's");
+    }
+    return nodes ? od_topology_nodes(nodes) : od_topology_measured(rates);
+}
+
 od_topology *od_links_find(od_backend *backend, bool measure_them)
 {
-    unsigned n = backend->ndevices;
     if (backend->shared_link > 0)
-        return od_topology_bus(n, backend->shared_link);
+        return od_topology_bus(backend->ndevices, backend->shared_link);
+    bool has_nodes = backend->ops->rank_of != NULL;
     od_rates *rates = od_calloc(1, sizeof *rates);
-    if (!rates)
-        return NULL;
-    rates->ndevices = n;
-    if (!measure_them || !find_rates(backend, rates)) {
-        assume(rates);
-        od_log(OD_LOG_INFO, "profile", "the links are not measured: each is taken for one of 12 GB/s of its own");
-    }
-    od_topology *topology = od_topology_measured(rates);
+    od_nodes *nodes = has_nodes ? od_calloc(1, sizeof *nodes) : NULL;
+    od_topology *topology = rates && (nodes || !has_nodes) ? find(backend, measure_them, rates, nodes) : NULL;
     free(rates);
+    free(nodes);
     return topology;
 }

@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# usage: nodes.sh SHIM
+#
+# Ranks on three nodes, for all that their hosts' names say, one of which is that of rank 0: what each node and the network
+# reach is measured at the first run, and kept.
+. "$(dirname "$0")/../common.sh"
+shim=$1
+cholesky=$E2E_BENCH/cholesky
+plain 0 "$cholesky" 8 96
+
+run() {
+    ran=$1
+    shift
+    "$patient" $limit_s "$E2E_MPI" --oversubscribe \
+        -n 1 env XDG_CACHE_HOME="$work" OMPDARTS_CACHE=1 OMPDARTS_LOG=info OMPDARTS_MEM=2M OMPDARTS_DEBUG=watchdog=10 \
+            "$E2E_COMMAND" run --backend=mpi "$@" "$cholesky" 8 96 \
+        : -n 1 env LD_PRELOAD="$shim" OTHER_HOST=left "$E2E_COMMAND" serve --devices=2 "$cholesky" \
+        : -n 1 env LD_PRELOAD="$shim" OTHER_HOST=right "$E2E_COMMAND" serve --devices=1 "$cholesky" \
+        : -n 1 "$E2E_COMMAND" serve --devices=1 "$cholesky" >"$work/out" 2>"$work/err" </dev/null
+    expect_exit 0 $? "$ran"
+    same_checksum
+}
+
+run "first run"
+links=("host to rank "{1,2,3} "rank "{1,2,3}" to host" "within rank 1" "host to rank 1 at once" "rank 1 to host at once"
+    "rank 1 to rank 2" "rank 2 to rank 3" "host to 2 nodes at once" "2 nodes to host at once")
+for link in "${links[@]}"; do
+    grep -qE "^ompdarts: profile: link mpi [0-9a-f]* $link: .*measured" "$work/err" || fail "$ran: no link '$link'"
+done
+[ "$(grep -c "profile: link" "$work/err")" -eq ${#links[@]} ] || fail "$ran: other links: $(grep "profile: link" "$work/err")"
+run "second run"
+! grep -q "profile: link" "$work/err" || fail "$ran: links are measured again"
+run "another choice of devices" --devices=1,2,3
+! grep -q "profile: link" "$work/err" || fail "$ran: links are measured again"
+finish

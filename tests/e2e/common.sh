@@ -39,10 +39,16 @@ as_rank_0() {
         esac
         shift
     done
-    "$E2E_MPI" --oversubscribe -n 1 env "${settings[@]}" "$E2E_COMMAND" run --backend=mpi "$@" \
+    "$E2E_MPI" $mpi_options -n 1 env "${settings[@]}" "$E2E_COMMAND" run --backend=mpi "$@" \
         : -n 2 "$E2E_COMMAND" serve --devices=1 "$1" : -n 1 "$E2E_COMMAND" serve --devices=2 "$1"
 }
 export -f as_rank_0
+export mpi_options= # Open MPI counts processors
+hydra=              # MPICH's launcher ends a job with an exit code of its own, and says on standard output that it has
+if [ -n "${E2E_MPI-}" ]; then
+    version=$("$E2E_MPI" --version 2>&1)
+    case $version in *OpenRTE* | *"Open MPI"*) mpi_options=--oversubscribe ;; *HYDRA*) hydra=yes ;; esac
+fi
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # where tests are root's
 launch=(env)
 [ -z "${E2E_MPI-}" ] || launch=(bash -c 'as_rank_0 "$@"' as_rank_0)
@@ -85,7 +91,7 @@ exit_code() {
 
 # expect_exit CODE STATUS WHAT
 expect_exit() {
-    [ "$2" -eq "$1" ] && return
+    [ "$2" -eq "$1" ] || [ -n "$hydra" -a "$1" -ne 0 -a "$2" -ne 0 ] && return
     fail "$3: exit code $2, not $1"
     head -n 20 "$work/out" "$work/err"
 }

@@ -28,7 +28,7 @@ from emit import source
 from grammar import generate, of_scenes
 from model import judge
 from program import productions
-from run import CompileError, Lab, Settings, listed
+from run import CompileError, Lab, Settings, is_for_ranks, listed
 from shrink import shrink
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -42,6 +42,7 @@ def arguments():
     parser.add_argument("--clang", default="clang-19")
     parser.add_argument("--llvm-libdir", default="/usr/lib/llvm-19/lib", help="folder of libomptarget")
     parser.add_argument("--triple", default="x86_64-pc-linux-gnu", help="of the offload target")
+    parser.add_argument("--mpi", metavar="MPIEXEC", help="programs are rank 0 of a job whose other three ranks have four devices")
     parser.add_argument("--first", type=int, default=1, help="first seed")
     parser.add_argument("--count", type=int, default=100, help="programs")
     parser.add_argument("--hours", type=float, help="go on for so long, whatever the count")
@@ -96,7 +97,8 @@ def double_of(options):
 
 def make_lab(options, folder):
     library = options.library or str(pathlib.Path(options.build).resolve() / "libompdarts.so")
-    return Lab(library, options.clang, options.llvm_libdir, options.triple, folder, double_of(options))
+    ranks = [options.mpi, str(pathlib.Path(options.build).resolve() / "ompdarts")] if options.mpi else None
+    return Lab(library, options.clang, options.llvm_libdir, options.triple, folder, double_of(options), ranks)
 
 
 def run_batch(options, folder, pairs, seeds):
@@ -137,18 +139,22 @@ def joined(results):
 def run_program(lab, path, number, generated, pairs, options):
     """(runs, why it is invalid, failure)"""
     program, world, readable = generated
+    if options.mpi and not is_for_ranks(world):
+        return 0, "not for devices of other ranks", None
     right = lab.plain(path, number)
     again = lab.plain(path, number, threads=2)
     if not right.same(again):
         return 0, (again if right.is_right() else right).difference(right), None
     rng = random.Random(f"{program.seed}/settings")
-    for runs, settings in enumerate(Settings(*pairs, double_of(options)).draw(rng, world, options.settings)):
+    for runs, settings in enumerate(Settings(*pairs, double_of(options), options.mpi).draw(rng, world, options.settings)):
         settings.update(variable.split("=", 1) for variable in options.set)
         outcome = lab.under(path, number, settings)
         if outcome.is_stock_fault():
             return runs + 1, outcome.difference(right), None
         if right.lacks_results_of(outcome):
             return runs + 1, "a region that no thread executes without the library", None
+        if options.mpi and outcome.needs_memory_here():
+            return runs + 1, "its host code uses device addresses, which are another rank's", None
         if not outcome.same(right):
             if outcome.crashes() and lab.on_host(path, number).crashes():
                 return runs + 1, "its host versions crash without the library", None

@@ -58,7 +58,8 @@ class OwnSeconds:
 class Lab:
     """Where programs are built and run. `library` may be under a sanitizer; `sanitizer` is then its runtime."""
 
-    def __init__(self, library, clang, libdir, triple, folder, double=None):
+    def __init__(self, library, clang, libdir, triple, folder, double=None, ranks=None):
+        """ranks: mpiexec and the `ompdarts` command, where programs run as rank 0 of a job."""
         self.library, self.clang, self.libdir, self.triple = library, clang, libdir, triple
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -68,6 +69,9 @@ class Lab:
         if double:
             self.clean["LD_LIBRARY_PATH"] = ":".join(filter(None, (double, self.clean.get("LD_LIBRARY_PATH"))))
             self.clean["CUDA_DOUBLE_MEMORY"] = "1Gi"
+        self.ranks = ranks
+        if ranks:
+            self.clean["OMPI_ALLOW_RUN_AS_ROOT"] = self.clean["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
         self.wrong = {}  # path -> numbers of the programs that end in an error
         self.cancelling = {}  # path -> numbers of the programs that cancel something
         loaded = subprocess.run(["ldd", library], capture_output=True, text=True, check=False).stdout
@@ -101,9 +105,21 @@ class Lab:
             errors = [line for line in done.stderr.splitlines() if "error:" in line] or ["no message"]
             raise CompileError(errors[0])
 
+    def job(self, program, settings):
+        """The command line of a job that runs this one on the devices of other ranks, GPUs where there are doubles."""
+        mpiexec, command = self.ranks
+        version = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
+        serve = [command, "serve", "--backend=" + settings.get("FUZZ_SERVES", "auto")]
+        return [mpiexec, *(["--oversubscribe"] if "OpenRTE" in version or "Open MPI" in version else []),
+                "-n", "1", command, "run", "--stats=0", "--backend=mpi", *program,
+                ":", "-n", "2", *serve, "--devices=1", program[0], ":", "-n", "1", *serve, "--devices=2", program[0]]
+
     def run(self, path, number, settings, *more):
+        program = [str(path), str(number), *more]
+        if self.ranks and settings.get("OMPDARTS_BACKEND") == "mpi":
+            program = self.job(program, settings)
         cancels = {"OMP_CANCELLATION": "true"} if number in self.cancelling[path] else {}
-        with subprocess.Popen([str(path), str(number), *more], env={**self.clean, **cancels, **settings, "FUZZ_PROGRAM": str(number)},
+        with subprocess.Popen(program, env={**self.clean, **cancels, **settings, "FUZZ_PROGRAM": str(number)},
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             threads, own = "", OwnSeconds(process.pid)
             while True:
@@ -140,14 +156,15 @@ class Lab:
 
     def under(self, path, number, settings):
         debug = ",".join(filter(None, ("watchdog=10", settings.get("OMPDARTS_DEBUG"))))
-        return self.run(path, number, {"LD_PRELOAD": self.preload, "OMPDARTS_CACHE": "0", **settings,
-                                       "OMPDARTS_DEBUG": debug})
+        preload = {} if self.ranks else {"LD_PRELOAD": self.preload}
+        return self.run(path, number, {**preload, "OMPDARTS_CACHE": "0", **settings, "OMPDARTS_DEBUG": debug})
 
 
 # Faults of libomp 19 that it has without the library as well, now and then: a program that meets one says nothing.
 STOCK_FAULTS = (b"th_set_nproc >= 1",  # nested parallel regions beside kernels with teams
                 b"new_gtid < __kmp_threads_capacity")  # kernels with teams of several root threads at once
 
+LEAST_TYPED = 1024  # bytes: `ompdarts run` takes less for a slip
 POOL_SLACK = 12 * 256  # bytes: a device's pool gives each datum a multiple of 256
 
 
@@ -186,6 +203,9 @@ class Outcome:
 
     def crashes(self):
         return self.code == -signal.SIGSEGV
+
+    def needs_memory_here(self):
+        return b"host code uses an address of another rank's device" in self.err
 
     def is_stock_fault(self):
         return any(fault in self.err for fault in STOCK_FAULTS)
@@ -262,11 +282,18 @@ def only_clauses(program):
                not getattr(statement, "by_default", False) for statement in program.walk())
 
 
+def is_for_ranks(world):
+    """Host code uses no device addresses, and kernels follow none that data hold but those of data (docs/cluster.md)."""
+    scenes = list(world.program.scenes())
+    return not (world.program.wrong or names_devices(world.program)) and all(scene.gpus for scene in scenes)
+
+
 class Settings:
     """Draws settings for a program; each pair of policy and rule comes up once before any comes again."""
 
-    def __init__(self, policies, rules, double):
+    def __init__(self, policies, rules, double, ranks=False):
         self.double = double  # the CUDA back-end on the driver's double is one of the choices
+        self.ranks = ranks  # devices are other ranks'
         self.options = policies
         self.pairs = [(policy, rule) for policy in policies for rule in rules]
 
@@ -302,7 +329,12 @@ class Settings:
             settings["OMPDARTS_SPILL"] = "0"  # regions are evicted into the program's memory
         if rng.random() < 0.3 and only_clauses(world.program):
             settings["OMPDARTS_DEVICE_CLAUSE"] = "hint"
-        if self.double and rng.random() < 0.4 and all(scene.gpus for scene in world.program.scenes()):
+        if self.ranks:
+            settings["OMPDARTS_BACKEND"] = "mpi"
+            if memory:
+                settings["OMPDARTS_MEM"] = str(max(memory, LEAST_TYPED))
+            settings["FUZZ_SERVES"] = rng.choice(("auto", "cuda")) if self.double else "auto"
+        elif self.double and rng.random() < 0.4 and all(scene.gpus for scene in world.program.scenes()):
             settings["OMPDARTS_BACKEND"] = "cuda"
             if rng.random() < 0.3:
                 settings["CUDA_DOUBLE_JITTER"] = f"{min(0.0005, MOST_DELAY_S / world.cost):g}"

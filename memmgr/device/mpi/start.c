@@ -250,6 +250,14 @@ int __libc_start_main(main_fn *main, int argc, char **argv, void (*init)(void), 
 
 /* --- MPI, as the program sees it ------------------------------------------------------------------ */
 
+/* Not all of MPI's headers make its functions visible where others are not. */
+#define VISIBLE __attribute__((visibility("default")))
+
+VISIBLE int MPI_Init(int *argc, char ***argv);
+VISIBLE int MPI_Init_thread(int *argc, char ***argv, int required, int *provided);
+VISIBLE int MPI_Finalize(void);
+VISIBLE int MPI_Finalized(int *flag);
+
 static bool is_rank(void)
 {
     return process && process == getpid();

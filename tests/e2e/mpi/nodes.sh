@@ -13,7 +13,7 @@ plain 0 "$cholesky" 8 96
 run() {
     ran=$1
     shift
-    "$patient" $limit_s "$E2E_MPI" --oversubscribe \
+    "$patient" $limit_s "$E2E_MPI" $mpi_options \
         -n 1 env XDG_CACHE_HOME="$work" OMPDARTS_CACHE=1 OMPDARTS_LOG=info OMPDARTS_MEM=2M OMPDARTS_DEBUG=watchdog=10 \
             "$E2E_COMMAND" run --backend=mpi "$@" "$cholesky" 8 96 \
         : -n 1 env LD_PRELOAD="$shim" OTHER_HOST=left "$E2E_COMMAND" serve --devices=2 "$cholesky" \

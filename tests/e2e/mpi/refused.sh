@@ -15,11 +15,11 @@ refused() {
     ran=$*
     expect_exit "$code" $status "$ran"
     says "$text"
-    [ ! -s "$work/out" ] || fail "$ran: it printed $(head -n 1 "$work/out")"
+    [ ! -s "$work/out" ] || [ -n "$hydra" ] || fail "$ran: it printed $(head -n 1 "$work/out")"
 }
 
 run=("$E2E_COMMAND" run --stats=0 --backend=mpi) serve=("$E2E_COMMAND" serve --devices=1)
-job=("$E2E_MPI" --oversubscribe -n 1)
+job=("$E2E_MPI" $mpi_options -n 1)
 program=$E2E_BENCH/cholesky
 
 refused 2 "no PROGRAM given" "${serve[@]}"

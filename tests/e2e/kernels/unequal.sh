@@ -11,11 +11,14 @@ program=("$E2E_BENCH/gemm2d" --repeat 5 8 192)
 plain 0 "${program[@]}"
 for policy in dmda stationary auto; do
     for slow in 30/1 1/30; do
-        under 0 OMPDARTS_SCHED=$policy OMPDARTS_DEVICES=2 OMPDARTS_BACKEND=omptarget:slow=$slow "${program[@]}"
-        same_checksum
-        stats "stats.tasks == 320"
         fast=1
         [ $slow = 30/1 ] || fast=0
+        for try in 1 2 3; do # a busy machine slows the fast one as well
+            under 0 OMPDARTS_SCHED=$policy OMPDARTS_DEVICES=2 OMPDARTS_BACKEND=omptarget:slow=$slow "${program[@]}"
+            same_checksum
+            stats "stats.tasks == 320"
+            [ $policy = dmda ] && [ "$(value "stats.devices[$fast].tasks")" -le $((320 * 4 / 5)) ] || break
+        done
         [ $policy != dmda ] || stats "stats.devices[$fast].tasks > 320 * 4 / 5"
     done
 done

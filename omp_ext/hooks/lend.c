@@ -196,12 +196,37 @@ static od_lent *lend_all(const od_map_args *ranges, int device)
     return lent;
 }
 
+static bool is_slot(const od_map_args *args, uintptr_t slot)
+{
+    for (int32_t i = 0; i < args->count; i++)
+        if ((args->types[i] & OD_MAP_PTR_AND_OBJ) && (uintptr_t)args->bases[i] == slot)
+            return true;
+    return false;
+}
+
+/* Pointers that the list does not name, which libomptarget thus leaves as they are: to data on other ranks. */
+static void refuse_pointers(const od_lent *lent, const od_map_args *args)
+{
+    for (uint32_t i = 0; i < lent->job->task.naccess; i++) {
+        const od_datum *d = lent->job->task.access[i].datum;
+        const od_attachments *attached = od_datum_attachments(d);
+        const od_attachment *a = od_attachments_next(attached, d->base, d->base + d->size);
+        for (; a; a = od_attachments_next(attached, a->slot + 1, d->base + d->size))
+            if (!is_slot(args, a->slot))
+                od_fatal(
+                    "a construct that only libomptarget can carry out uses data whose pointers lead to other ranks, "
+                    "which OMPDARTS_BACKEND=mpi does not support");
+    }
+}
+
 od_lent *od_lend(const od_map_args *args, int device, bool stays)
 {
     od_map_list ranges = {0};
     find_ranges(&ranges, args);
     hold_pointees(args, stays);
     od_lent *lent = ranges.args.count ? lend_all(&ranges.args, device) : NULL;
+    if (lent && od_remote_is_on())
+        refuse_pointers(lent, args);
     od_map_list_free(&ranges);
     return lent;
 }
@@ -228,20 +253,62 @@ void od_lend_end(od_lent *lent)
     free(lent);
 }
 
+/* Device address of a host address before the lent region that it leads to, as that of a struct of which only a member
+ * is mapped. libomptarget would find it by the address that the member was mapped with, which an association has not.
+ * NULL: it leads to none. */
+static void *address_before(const od_lent *lent, const od_map_args *args, int32_t i)
+{
+    uintptr_t begin = od_entry_begin(args, i);
+    od_reference named = od_refer_to_regions(od_runtime_lock(), args, i);
+    od_runtime_unlock();
+    if (args->sizes[i] || args->types[i] & OD_MAP_NO_RANGE || !named.region || begin >= named.base)
+        return NULL;
+    for (uint32_t j = 0; j < lent->job->task.naccess; j++)
+        if (lent->job->task.access[j].datum->base == named.base)
+            return (char *)lent->replica[j].at - (named.base - begin);
+    return NULL;
+}
+
+/* malloc'ed: arrays of the arguments, in which these are device addresses. */
+static void *lead_to_lent(const od_lent *lent, const od_map_args *list, od_kernel_args *args)
+{
+    size_t n = (size_t)list->count;
+    void **room = od_alloc(3 * n * sizeof *room);
+    int64_t *types = (int64_t *)(void *)(room + 2 * n);
+    memcpy(room, args->bases, n * sizeof *room);
+    memcpy(room + n, args->begins, n * sizeof *room);
+    memcpy(types, args->types, n * sizeof *types);
+    for (int32_t i = 0; i < list->count; i++) {
+        void *address = address_before(lent, list, i);
+        if (address) {
+            room[i] = room[n + (size_t)i] = address;
+            types[i] = OD_MAP_PARAM | OD_MAP_LITERAL;
+        }
+    }
+    args->bases = room;
+    args->begins = room + n;
+    args->types = types;
+    return room;
+}
+
 int od_pass_through(const od_kernel_call *call, int64_t device)
 {
     od_map_list room = {0};
     const od_map_args *list = od_expanded(&call->map, &room);
     od_kernel_args args = call->args;
     od_lent *lent = NULL;
+    void *arrays = NULL;
     args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
     od_args_write_back(list);
     if (device < 0) {
         device = od_args_device(list);
         lent = od_lend(list, (int)device, false);
+        if (lent && list == &call->map)
+            arrays = lead_to_lent(lent, list, &args);
     }
     int failed = od_launch_carry_out(call, device, &args, NULL, NULL);
     od_lend_end(lent);
     od_map_list_free(&room);
+    free(arrays);
     return failed;
 }

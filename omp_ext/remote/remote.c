@@ -183,11 +183,22 @@ static bool is_address_here(uintptr_t value)
     return value >= least && value < most && process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1;
 }
 
+/* Of data that are present on devices a kernel uses what is there, and may compare it with the program's address. */
+static bool is_of_region(uintptr_t address)
+{
+    od_engine *engine = od_runtime_lock();
+    const od_region *region = od_directory_find_region(od_engine_directory(engine), address, 0);
+    od_runtime_unlock();
+    return region;
+}
+
 static bool gets_address_here(const od_map_args *args)
 {
-    for (int32_t i = 0; (args->any & OD_MAP_LITERAL) && i < args->count; i++)
-        if ((args->types[i] & OD_MAP_LITERAL) && is_address_here((uintptr_t)args->bases[i]))
+    for (int32_t i = 0; (args->any & OD_MAP_LITERAL) && i < args->count; i++) {
+        uintptr_t value = (uintptr_t)args->bases[i];
+        if ((args->types[i] & OD_MAP_LITERAL) && is_address_here(value) && !is_of_region(value))
             return true;
+    }
     return false;
 }
 

@@ -205,7 +205,8 @@ class Outcome:
         return self.code == -signal.SIGSEGV
 
     def needs_memory_here(self):
-        return b"host code uses an address of another rank's device" in self.err
+        return any(text in self.err for text in (b"host code uses an address of another rank's device",
+                                                 b"which OMPDARTS_BACKEND=mpi does not support"))
 
     def is_stock_fault(self):
         return any(fault in self.err for fault in STOCK_FAULTS)

@@ -306,7 +306,8 @@ static void assume(od_rates *rates)
 {
     static const od_link pcie = {.bandwidth = 12e9, .latency = 1e-6};
     unsigned n = rates->ndevices;
-    *rates = (od_rates){.ndevices = n};
+    memset(rates, 0, sizeof *rates);
+    rates->ndevices = n;
     for (unsigned from = 0; from <= n; from++)
         for (unsigned to = 0; to <= n; to++)
             rates->alone[from][to] = pcie;

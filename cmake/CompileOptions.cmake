@@ -12,6 +12,15 @@ target_compile_options(ompdarts_compile_options INTERFACE -fmacro-prefix-map=${P
 target_compile_options(ompdarts_compile_options INTERFACE
     $<$<AND:$<C_COMPILER_ID:Clang>,$<CONFIG:Debug,RelWithDebInfo>>:-gdwarf-4>)
 target_compile_definitions(ompdarts_compile_options INTERFACE $<$<CONFIG:Debug>:OD_DEBUG_CHECKS=1>)
+# Targets with the property OMPDARTS_WIDE are for more devices than most machines have.
+set(OMPDARTS_WIDE_DEVICES 1024)
+if(NOT OMPDARTS_MAX_DEVICES MATCHES "^[1-9][0-9]*$" OR OMPDARTS_MAX_DEVICES GREATER ${OMPDARTS_WIDE_DEVICES})
+    message(FATAL_ERROR
+            "OMPDARTS_MAX_DEVICES: '${OMPDARTS_MAX_DEVICES}' is not a number from 1 to ${OMPDARTS_WIDE_DEVICES}")
+endif()
+set(is_wide $<BOOL:$<TARGET_PROPERTY:OMPDARTS_WIDE>>)
+target_compile_definitions(ompdarts_compile_options INTERFACE
+    OMPDARTS_MAX_DEVICES=$<IF:${is_wide},${OMPDARTS_WIDE_DEVICES},${OMPDARTS_MAX_DEVICES}>)
 if(OMPDARTS_WERROR)
     target_compile_options(ompdarts_compile_options INTERFACE -Werror)
 endif()

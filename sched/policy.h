@@ -48,7 +48,10 @@
 #include "util/container/registry.h"
 #include "util/status.h"
 
-enum { OD_POLICY_INTERFACE = 13, OD_POLICY_OPTIONS_MAX = 16 };
+enum {
+    OD_POLICY_INTERFACE = 14 + 1000 * (OD_PLACE_WORDS - 1), /* sets of places of another size are another interface */
+    OD_POLICY_OPTIONS_MAX = 16
+};
 
 #define OD_NEVER UINT64_MAX
 

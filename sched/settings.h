@@ -15,7 +15,7 @@ typedef struct od_settings {
     unsigned buffer; /* tasks per task buffer (OMPDARTS_BUFFER) */
     int active;      /* devices, the others are idle; OD_ACTIVE_AS_POLICY or OD_ACTIVE_CHOSEN (sched/phase/active.h) */
     bool devices_only; /* CPU workers take nothing that a device can run */
-    uint64_t devices; /* bit k: device k is active, the others are idle; 0: as `active` says */
+    od_placeset devices; /* those that are active, the others are idle; empty: as `active` says */
 } od_settings;
 
 #endif

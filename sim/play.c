@@ -22,7 +22,7 @@ static void make_data(const sim_graph *g, played *p)
     p->data = sim_checked(calloc(g->ndata + 1, sizeof *p->data));
     p->accesses = sim_checked(calloc(g->naccesses + 1, sizeof *p->accesses));
     for (uint32_t d = 0; d < g->ndata; d++)
-        p->data[d] = (od_play_datum){g->data[d].bytes, OD_BIT(OD_HOST), d};
+        p->data[d] = (od_play_datum){g->data[d].bytes, od_placeset_of(OD_HOST), d};
     for (uint32_t a = 0; a < g->naccesses; a++)
         p->accesses[a] = (od_play_access){g->accesses[a].datum, g->accesses[a].mode};
 }

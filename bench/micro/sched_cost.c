@@ -96,7 +96,8 @@ static void make_data(struct load *load, uint32_t ndata, uint32_t ntasks)
     load->tasks = checked(calloc(ntasks, sizeof *load->tasks));
     for (uint32_t d = 0; d < ndata; d++) {
         od_datum *datum = checked(calloc(1, sizeof *datum + load->ndevices * sizeof datum->replica[0]));
-        *datum = (od_datum){.id = d, .base = 1 + (uintptr_t)d, .size = 1, .valid = OD_BIT(OD_HOST), .home = OD_NOWHERE};
+        *datum = (od_datum){
+            .id = d, .base = 1 + (uintptr_t)d, .size = 1, .valid = od_placeset_of(OD_HOST), .home = OD_NOWHERE};
         for (unsigned k = 0; k < load->ndevices; k++)
             datum->replica[k].datum = datum;
         load->data[d] = datum;

@@ -13,8 +13,8 @@
  *   transfer  one copy of a datum, or of a part of it, between two places
  *
  * Places are the devices, the program's own memory (the host), and, inside a region, the region's spill area
- * (memmgr/data/spill.h). Coherence is one bit mask per datum: `valid` says which places hold the
- * current contents. "Dirty on k" is `valid` == {k}. An empty mask means that the
+ * (memmgr/data/spill.h). Coherence is one set of places per datum (placeset.h): `valid` says which hold the
+ * current contents. "Dirty on k" is `valid` == {k}. An empty set means that the
  * contents are undefined (a region opened with `alloc` or `from`): any
  * place may serve a reader without a load. With OD_RECIPE alone they have been dropped, and are made again when
  * somebody needs them.
@@ -22,24 +22,15 @@
 #ifndef OD_MEMMGR_DATA_DATUM_H
 #define OD_MEMMGR_DATA_DATUM_H
 
-#include "memmgr/extent/shape.h"
+#include "memmgr/data/placeset.h"
 #include "memmgr/data/presence.h"
+#include "memmgr/extent/shape.h"
 #include "memmgr/window/window.h"
 #include "util/container/list.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum {
-    OD_MAX_DEVICES = 61, /* bits of od_datum.valid, less those of the next three */
-    OD_RECIPE = 61,      /* no place: contents that a task will make again (sched/engine/data/recompute.h) */
-    OD_SPILL = 62,       /* the spill area of the datum's region as a place */
-    OD_HOST = 63,        /* the program's own memory as a place */
-    OD_NOWHERE = -1,     /* no place */
-};
-
-#define OD_BIT(place) (UINT64_C(1) << (unsigned)(place))
 
 typedef struct od_datum od_datum;
 typedef struct od_spill od_spill;               /* memmgr/data/spill.h */
@@ -117,7 +108,7 @@ struct od_datum {
     size_t size;       /* bytes, of all its pieces */
     bool is_aligned;   /* on devices as on the host (od_datum_phase) */
     od_pieces *pieces; /* NULL: it is one; only parts have several, in one region; owned */
-    uint64_t valid;    /* bit p: place p holds the current contents */
+    od_placeset valid; /* hold the current contents */
     od_region *region; /* the open region that it lies in, or NULL */
     od_window *window; /* its replicas are in it, or NULL: in the pools; one use is the datum's */
     od_spill *spill;   /* of the region that has closed, while contents are still there; one use is the datum's */
@@ -138,7 +129,7 @@ struct od_datum {
     uint32_t nreplicas;  /* not absent */
     uint32_t nawaiting;  /* replicas with awaits_source */
     uint32_t lent;       /* pages that running kernels touch without having named it (sched/engine/data/pages.c) */
-    uint64_t visible;    /* the driver's: devices on which it is not closed in its window */
+    od_placeset visible; /* the driver's: devices on which it is not closed in its window */
     od_node shown;       /* in the driver's list of such parts */
     uint32_t bound;      /* device addresses of it that the program holds */
     int home;            /* the one device that may use it while writers or bound is not 0, else OD_NOWHERE */
@@ -179,7 +170,7 @@ static inline bool od_datum_is_expected(const od_datum *datum, unsigned k)
 /* True where device k holds the only current copy. */
 static inline bool od_datum_is_dirty(const od_datum *datum, unsigned k)
 {
-    return datum->valid == OD_BIT(k);
+    return od_placeset_is_only(datum->valid, k);
 }
 
 /* True while none may begin to use it, and its replicas stay. */
@@ -197,19 +188,20 @@ static inline bool od_datum_is_discarded(const od_datum *datum)
 /* True where its contents are nowhere, and are made again when somebody needs them. */
 static inline bool od_datum_is_dropped(const od_datum *datum)
 {
-    return datum->valid == OD_BIT(OD_RECIPE);
+    return od_placeset_is_only(datum->valid, OD_RECIPE);
 }
 
 /* True where its region's spill area has the contents. */
 static inline bool od_datum_is_spilled(const od_datum *datum)
 {
-    return datum->region && (datum->valid & OD_BIT(OD_SPILL));
+    return datum->region && od_placeset_has(datum->valid, OD_SPILL);
 }
 
 /* True where no device is needed for the contents. */
 static inline bool od_datum_is_home(const od_datum *datum)
 {
-    return datum->valid == 0 || (datum->valid & (OD_BIT(OD_HOST) | OD_BIT(OD_SPILL)));
+    return od_placeset_is_empty(datum->valid) || od_placeset_has(datum->valid, OD_HOST) ||
+           od_placeset_has(datum->valid, OD_SPILL);
 }
 
 /* Bytes that a replica begins behind where its memory does. Part of a struct may begin at any member: those behind it
@@ -253,7 +245,7 @@ static inline const od_attachments *od_datum_attachments(const od_datum *datum)
 /* True where a reader on device k needs no load: valid there, or undefined anywhere. */
 static inline bool od_datum_is_readable(const od_datum *datum, unsigned k)
 {
-    return datum->valid == 0 || (datum->valid & OD_BIT(k));
+    return od_placeset_is_empty(datum->valid) || od_placeset_has(datum->valid, k);
 }
 
 #endif

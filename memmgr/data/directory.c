@@ -307,7 +307,7 @@ bool od_directory_first(const od_directory *dir, uintptr_t base, size_t size, od
 }
 
 /* Where the contents of a shape are of which there is no datum. */
-static uint64_t initial_places(const od_region *region, od_shape shape)
+static od_placeset initial_places(const od_region *region, od_shape shape)
 {
     bool spilled = region && region->spill;
     for (uint32_t i = 0, n = od_shape_count(shape); i < n && spilled; i++) {
@@ -315,8 +315,8 @@ static uint64_t initial_places(const od_region *region, od_shape shape)
         spilled = od_spill_cover(region->spill, piece.begin, piece.size) == OD_COVER_WHOLE;
     }
     if (spilled)
-        return OD_BIT(OD_SPILL);
-    return region && region->undefined ? 0 : OD_BIT(OD_HOST);
+        return od_placeset_of(OD_SPILL);
+    return region && region->undefined ? OD_NO_PLACES : od_placeset_of(OD_HOST);
 }
 
 static od_datum *new_datum(const od_directory *dir, od_shape shape)
@@ -362,7 +362,7 @@ static od_status insert_pieces(od_directory *dir, od_datum *datum, od_shape shap
 /* The datum has what the spill area remembers. */
 static od_status take_spilled(od_directory *dir, od_datum *datum, od_shape shape)
 {
-    od_spill *spill = datum->valid == OD_BIT(OD_SPILL) ? datum->region->spill : NULL;
+    od_spill *spill = od_placeset_is_only(datum->valid, OD_SPILL) ? datum->region->spill : NULL;
     for (uint32_t i = 0, n = od_shape_count(shape); spill && i < n; i++) {
         od_piece piece = od_shape_piece(shape, i);
         if (!od_spill_take(spill, piece.begin, piece.size))

@@ -66,11 +66,11 @@ void od_guard_destroy(od_guard *guard)
 
 static od_guard_access access_for(const od_datum *d)
 {
-    uint64_t devices = d->valid & ~(OD_BIT(OD_HOST) | OD_BIT(OD_SPILL));
+    bool elsewhere = !od_placeset_is_empty(od_placeset_without(od_placeset_without(d->valid, OD_HOST), OD_SPILL));
     bool host_uses_it = d->stores || d->items || d->host_users || d->discarding || d->spill;
-    if (d->region || !d->keep || !devices || host_uses_it)
+    if (d->region || !d->keep || !elsewhere || host_uses_it)
         return OD_GUARD_OPEN;
-    return (d->valid & OD_BIT(OD_HOST)) ? OD_GUARD_READABLE : OD_GUARD_CLOSED;
+    return od_placeset_has(d->valid, OD_HOST) ? OD_GUARD_READABLE : OD_GUARD_CLOSED;
 }
 
 static bool append(table *t, const od_guarded *tile)

@@ -3,7 +3,6 @@
 #include "memmgr/device/measured.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static const double clearly = 0.75; /* of what both reach alone; two equal ways over one link reach half */
 
@@ -54,27 +53,27 @@ static bool is_half_duplex(const od_rates *r, unsigned k)
     return share(r->in[k][k], alone(r, IN, k), alone(r, OUT, k));
 }
 
-/* Devices whose ways in the direction, one after the other, share a link with device k's: bits. */
-static uint64_t group_of(const od_rates *r, int direction, unsigned k)
+/* Devices whose ways in the direction, one after the other, share a link with device k's. */
+static od_placeset group_of(const od_rates *r, int direction, unsigned k)
 {
-    uint64_t group = OD_BIT(k), before = 0;
-    while (group != before) {
+    od_placeset group = od_placeset_of(k), before = OD_NO_PLACES;
+    while (!od_placeset_equal(group, before)) {
         before = group;
         for (unsigned a = 0; a < r->ndevices; a++)
-            for (unsigned b = 0; group & OD_BIT(a) && b < r->ndevices; b++)
+            for (unsigned b = 0; od_placeset_has(group, a) && b < r->ndevices; b++)
                 if (a != b && share(pair(r, direction, a, b), alone(r, direction, a), alone(r, direction, b)))
-                    group |= OD_BIT(b);
+                    od_placeset_add(&group, b);
     }
     return group;
 }
 
 /* What its link carries: the most that was seen on it. */
-static double capacity(const od_rates *r, int direction, uint64_t group)
+static double capacity(const od_rates *r, int direction, od_placeset group)
 {
     double most = 0;
     for (unsigned a = 0; a < r->ndevices; a++)
-        for (unsigned b = 0; group & OD_BIT(a) && b < r->ndevices; b++)
-            if (group & OD_BIT(b))
+        for (unsigned b = 0; od_placeset_has(group, a) && b < r->ndevices; b++)
+            if (od_placeset_has(group, b))
                 most = fmax(most, a == b ? alone(r, direction, a) : pair(r, direction, a, b));
     return most;
 }
@@ -84,14 +83,16 @@ static void make_groups(struct maker *m, int direction)
     for (unsigned k = 0; k < m->rates->ndevices; k++) {
         if (m->link[direction][k])
             continue;
-        uint64_t group = group_of(m->rates, direction, k), half = 0;
+        od_placeset group = group_of(m->rates, direction, k), half = OD_NO_PLACES;
         for (unsigned a = 0; a < m->rates->ndevices; a++)
-            half |= group & OD_BIT(a) && is_half_duplex(m->rates, a) ? OD_BIT(a) : 0;
-        uint32_t link = direction == OUT && half ? m->link[IN][__builtin_ctzll(half)] : 0;
+            if (od_placeset_has(group, a) && is_half_duplex(m->rates, a))
+                od_placeset_add(&half, a);
+        bool any = direction == OUT && !od_placeset_is_empty(half);
+        uint32_t link = any ? m->link[IN][od_placeset_first(half)] : 0;
         if (!link)
             link = add_link(m, capacity(m->rates, direction, group));
         for (unsigned a = 0; a < m->rates->ndevices; a++)
-            if (group & OD_BIT(a))
+            if (od_placeset_has(group, a))
                 m->link[direction][a] = link;
     }
 }
@@ -195,23 +196,18 @@ static int kind_of(const od_rates *r, unsigned from, unsigned to)
     return to == r->ndevices ? 0 : from == r->ndevices ? 1 : 2;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 bool od_rates_are_odd(const od_rates *r, unsigned from, unsigned to)
 {
     enum { TIMES = 10 };
-    double twins[(OD_MAX_DEVICES + 1) * (OD_MAX_DEVICES + 1)];
-    size_t count = 0;
+    double rate = r->alone[from][to].bandwidth;
+    size_t count = 0, alike = 0; /* ways of its kind; of these, those that are not so much faster */
+    if (from == to || rate <= 0)
+        return false;
     for (unsigned i = 0; i <= r->ndevices; i++)
         for (unsigned j = 0; j <= r->ndevices; j++)
-            if (i != j && r->alone[i][j].bandwidth > 0 && kind_of(r, i, j) == kind_of(r, from, to))
-                twins[count++] = r->alone[i][j].bandwidth;
-    if (from == to || r->alone[from][to].bandwidth <= 0)
-        return false;
-    qsort(twins, count, sizeof *twins, by_value);
-    return TIMES * r->alone[from][to].bandwidth < twins[count / 2];
+            if (i != j && r->alone[i][j].bandwidth > 0 && kind_of(r, i, j) == kind_of(r, from, to)) {
+                count++;
+                alike += r->alone[i][j].bandwidth <= TIMES * rate;
+            }
+    return alike <= count / 2;
 }

@@ -42,9 +42,10 @@ od_topology *od_topology_copy(const od_topology *topology)
     bool ok = true;
     *t = *topology;
     t->capacity = copied(topology->capacity, topology->nlinks, sizeof *t->capacity, &ok);
+    t->users = copied(topology->users, topology->nlinks, sizeof *t->users, &ok);
     t->way = copied(topology->way, places * places, sizeof *t->way, &ok);
     t->on_way = copied(topology->on_way, topology->non_way, sizeof *t->on_way, &ok);
-    t->links_room = topology->nlinks;
+    t->links_room = t->users_room = topology->nlinks;
     t->on_way_room = topology->non_way;
     if (ok)
         return t;
@@ -57,6 +58,7 @@ void od_topology_destroy(od_topology *t)
     if (!t)
         return;
     free(t->capacity);
+    free(t->users);
     free(t->way);
     free(t->on_way);
     free(t);
@@ -64,8 +66,10 @@ void od_topology_destroy(od_topology *t)
 
 uint32_t od_topology_add_link(od_topology *t, double bandwidth)
 {
-    if (!od_array_reserve(&t->capacity, &t->links_room, (uint64_t)t->nlinks + 1, sizeof *t->capacity))
+    if (!od_array_reserve(&t->users, &t->users_room, (uint64_t)t->nlinks + 1, sizeof *t->users) ||
+        !od_array_reserve(&t->capacity, &t->links_room, (uint64_t)t->nlinks + 1, sizeof *t->capacity))
         return UINT32_MAX;
+    t->users[t->nlinks] = (od_link_users){OD_NO_PLACES, OD_NO_PLACES};
     t->capacity[t->nlinks] = bandwidth;
     return t->nlinks++;
 }
@@ -77,14 +81,29 @@ static od_way *way_between(const od_topology *t, int from, int to)
     return &t->way[row * (n + 1) + column];
 }
 
+/* Those of the way's links, where it leads from or to the host. */
+static void note_users(od_topology *t, int from, int to, void (*change)(od_placeset *set, int64_t place))
+{
+    const od_way *way = way_between(t, from, to);
+    for (uint32_t i = 0; i < way->nlinks; i++) {
+        od_link_users *users = &t->users[t->on_way[way->first + i]];
+        if (from >= OD_SPILL && to < OD_SPILL)
+            change(&users->loads, to);
+        if (to >= OD_SPILL && from < OD_SPILL)
+            change(&users->stores, from);
+    }
+}
+
 od_status od_topology_set_way(od_topology *t, int from, int to, od_link own, const uint32_t *links, uint32_t nlinks)
 {
     if (!od_array_reserve(&t->on_way, &t->on_way_room, (uint64_t)t->non_way + nlinks, sizeof *t->on_way))
         return OD_ENOMEM;
     if (nlinks)
         memcpy(t->on_way + t->non_way, links, nlinks * sizeof *links);
+    note_users(t, from, to, od_placeset_remove);
     *way_between(t, from, to) =
         (od_way){.latency = own.latency, .bandwidth = own.bandwidth, .first = t->non_way, .nlinks = nlinks};
+    note_users(t, from, to, od_placeset_add);
     t->non_way += nlinks;
     return OD_OK;
 }
@@ -96,28 +115,16 @@ const od_way *od_topology_way(const od_topology *t, int from, int to)
 
 /* --- all ways at once ---------------------------------------------------------------------- */
 
-static bool uses(const od_topology *t, const od_way *way, uint32_t link)
+/* Devices of the set that load from the host over the link, or that store over it: the larger number, at least one. */
+static unsigned sharers(const od_topology *t, od_placeset devices, uint32_t link)
 {
-    for (uint32_t i = 0; i < way->nlinks; i++)
-        if (t->on_way[way->first + i] == link)
-            return true;
-    return false;
-}
-
-/* Devices that load from the host over the link, or that store over it: the larger number, at least one. */
-static unsigned sharers(const od_topology *t, uint64_t devices, uint32_t link)
-{
-    unsigned loads = 0, stores = 0;
-    for (uint64_t left = devices; left; left &= left - 1) {
-        int k = __builtin_ctzll(left);
-        loads += uses(t, way_between(t, OD_HOST, k), link);
-        stores += uses(t, way_between(t, k, OD_HOST), link);
-    }
+    unsigned loads = od_placeset_count(od_placeset_intersection(t->users[link].loads, devices));
+    unsigned stores = od_placeset_count(od_placeset_intersection(t->users[link].stores, devices));
     unsigned more = loads > stores ? loads : stores;
     return more ? more : 1;
 }
 
-od_link od_topology_link_among(const od_topology *t, int from, int to, uint64_t devices)
+od_link od_topology_link_among(const od_topology *t, int from, int to, od_placeset devices)
 {
     const od_way *way = way_between(t, from, to);
     od_link link = {.bandwidth = way->bandwidth, .latency = way->latency};
@@ -130,23 +137,23 @@ od_link od_topology_link_among(const od_topology *t, int from, int to, uint64_t 
 
 od_link od_topology_link(const od_topology *t, int from, int to, unsigned ndevices)
 {
-    uint64_t all = ndevices < OD_MAX_DEVICES ? OD_BIT(ndevices) - 1 : OD_BIT(OD_MAX_DEVICES) - 1;
-    return od_topology_link_among(t, from, to, all);
+    unsigned n = ndevices < OD_MAX_DEVICES ? ndevices : OD_MAX_DEVICES;
+    return od_topology_link_among(t, from, to, od_placeset_below(n));
 }
 
 /* What is left of a link, and who waits for a part of it. */
 struct share {
-    double left;      /* bytes/s that are not given yet */
-    uint64_t devices; /* bit k: on the way to device k */
+    double left;         /* bytes/s that are not given yet */
+    od_placeset devices; /* on the way to them */
 };
 
 /* The link whose equal parts are the smallest. */
-static struct share *bottleneck(struct share *shares, size_t count, uint64_t waiting)
+static struct share *bottleneck(struct share *shares, size_t count, od_placeset waiting)
 {
     struct share *tightest = NULL;
     double least = (double)INFINITY;
     for (size_t i = 0; i < count; i++) {
-        int users = __builtin_popcountll(shares[i].devices & waiting);
+        unsigned users = od_placeset_count(od_placeset_intersection(shares[i].devices, waiting));
         if (users && shares[i].left / users < least) {
             least = shares[i].left / users;
             tightest = &shares[i];
@@ -156,32 +163,32 @@ static struct share *bottleneck(struct share *shares, size_t count, uint64_t wai
 }
 
 /* Progressive filling: who uses the tightest link gets its part of that, the rest is for the others. */
-static double fill(struct share *shares, size_t count, uint64_t waiting)
+static double fill(struct share *shares, size_t count, od_placeset waiting)
 {
     double total = 0;
     for (struct share *tightest; (tightest = bottleneck(shares, count, waiting));) {
-        uint64_t served = tightest->devices & waiting;
-        double part = tightest->left / __builtin_popcountll(served);
-        total += part * __builtin_popcountll(served);
+        od_placeset served = od_placeset_intersection(tightest->devices, waiting);
+        double part = tightest->left / od_placeset_count(served);
+        total += part * od_placeset_count(served);
         for (size_t i = 0; i < count; i++)
-            shares[i].left -= part * __builtin_popcountll(shares[i].devices & served);
-        waiting &= ~served;
+            shares[i].left -= part * od_placeset_count(od_placeset_intersection(shares[i].devices, served));
+        waiting = od_placeset_minus(waiting, served);
     }
     return total;
 }
 
 /* Bandwidth from a place into these devices together, all ways used at once. */
-static double outbound(const od_topology *t, int from, uint64_t devices)
+static double outbound(const od_topology *t, int from, od_placeset devices)
 {
     struct share *shares = od_calloc(t->nlinks + (size_t)1, sizeof *shares);
     if (!shares)
         return 0;
-    for (uint32_t l = 0; l < t->nlinks; l++) {
+    for (uint32_t l = 0; l < t->nlinks; l++)
         shares[l].left = t->capacity[l];
-        for (uint64_t left = devices; left; left &= left - 1) {
-            int k = __builtin_ctzll(left);
-            shares[l].devices |= uses(t, way_between(t, from, k), l) ? OD_BIT(k) : 0;
-        }
+    for (od_placeset_walk at = od_placeset_begin(devices); od_placeset_next(&at);) {
+        const od_way *way = way_between(t, from, (int)at.place);
+        for (uint32_t i = 0; i < way->nlinks; i++)
+            od_placeset_add(&shares[t->on_way[way->first + i]].devices, at.place);
     }
     double total = fill(shares, t->nlinks, devices);
     free(shares);
@@ -190,16 +197,25 @@ static double outbound(const od_topology *t, int from, uint64_t devices)
 
 double od_topology_inbound(const od_topology *t, unsigned ndevices)
 {
-    return outbound(t, OD_HOST, OD_BIT(ndevices) - 1);
+    return outbound(t, OD_HOST, od_placeset_below(ndevices));
+}
+
+/* What one copy gets of the links that it shares, alone; 0: it shares none. */
+static double alone_on(const od_topology *t, const od_way *way)
+{
+    double least = way->nlinks ? (double)INFINITY : 0;
+    for (uint32_t i = 0; i < way->nlinks; i++)
+        least = fmin(least, t->capacity[t->on_way[way->first + i]]);
+    return least;
 }
 
 unsigned od_topology_fan(const od_topology *t, unsigned from, unsigned ndevices)
 {
     static const double about = 0.9;
     double alone = 0;
-    uint64_t others = (OD_BIT(ndevices) - 1) & ~OD_BIT(from);
-    for (uint64_t left = others; left; left &= left - 1)
-        alone = fmax(alone, outbound(t, (int)from, left & -left));
+    od_placeset others = od_placeset_without(od_placeset_below(ndevices), from);
+    for (od_placeset_walk at = od_placeset_begin(others); od_placeset_next(&at);)
+        alone = fmax(alone, alone_on(t, way_between(t, (int)from, (int)at.place)));
     double all = outbound(t, (int)from, others);
     return all > alone && alone > 0 ? (unsigned)(all / alone / about) : 1;
 }

@@ -28,13 +28,19 @@ typedef struct od_way {
     uint32_t first, nlinks; /* in od_topology.on_way */
 } od_way;
 
+/* Devices whose way from the host leads over a link, and to it. */
+typedef struct od_link_users {
+    od_placeset loads, stores;
+} od_link_users;
+
 typedef struct od_topology {
     unsigned ndevices;
     bool by_latency;  /* parts of a link that transfers share are inverse to the latencies of their ways, as in
                        * SimGrid's model CM02; else they are equal */
     bool turns;       /* one transfer at a time, first come, first served */
     double *capacity; /* by link: bytes/s */
-    uint32_t nlinks, links_room;
+    od_link_users *users; /* by link */
+    uint32_t nlinks, links_room, users_room;
     od_way *way;      /* by row (from) and column (to), the host last */
     uint32_t *on_way; /* links */
     uint32_t non_way, on_way_room;
@@ -57,8 +63,8 @@ const od_way *od_topology_way(const od_topology *topology, int from, int to);
 /* Latency and bandwidth of the way, each link on it shared with all of the first devices whose way from or to the host
  * uses it; bandwidth 0: there is none. */
 od_link od_topology_link(const od_topology *topology, int from, int to, unsigned ndevices);
-/* The same with the devices of a set, bit k: device k. */
-od_link od_topology_link_among(const od_topology *topology, int from, int to, uint64_t devices);
+/* The same with the devices of a set. */
+od_link od_topology_link_among(const od_topology *topology, int from, int to, od_placeset devices);
 /* Bandwidth from the host into the first devices together, all ways used at once, bytes/s. */
 double od_topology_inbound(const od_topology *topology, unsigned ndevices);
 /* To how many of the first devices one of them can send at once without slowing a copy down, at least 1. */

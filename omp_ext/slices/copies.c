@@ -108,7 +108,7 @@ static void find_data(const run *r, part *p)
 bool od_copies_may_be_on(unsigned k)
 {
     od_engine *engine = od_runtime_lock();
-    bool lost = od_engine_lost(engine) & OD_BIT(k);
+    bool lost = od_placeset_has(od_engine_lost(engine), k);
     od_runtime_unlock();
     return !lost;
 }

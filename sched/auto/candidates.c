@@ -68,7 +68,7 @@ static void name_active(const od_settings *s, char *text, size_t size)
 {
     size_t length = 0;
     *text = '\0';
-    if (s->devices)
+    if (!od_placeset_is_empty(s->devices))
         length = (size_t)snprintf(text, size, ", devices");
     else if (s->active == OD_ACTIVE_CHOSEN)
         snprintf(text, size, ", as many devices as load fastest");
@@ -76,8 +76,9 @@ static void name_active(const od_settings *s, char *text, size_t size)
         snprintf(text, size, ", all devices");
     else if (s->active > 0)
         snprintf(text, size, ", %d devices", s->active);
-    for (uint64_t left = s->devices; left && length < size; left &= left - 1)
-        length += (size_t)snprintf(text + length, size - length, " %d", __builtin_ctzll(left));
+    od_placeset_walk at = od_placeset_begin(s->devices);
+    while (length < size && od_placeset_next(&at))
+        length += (size_t)snprintf(text + length, size - length, " %u", at.place);
 }
 
 void od_candidate_name(od_candidate *c)
@@ -97,8 +98,8 @@ bool od_candidate_is_same(const od_candidate *a, const od_candidate *b)
 {
     const od_settings *x = &a->settings, *y = &b->settings;
     return strcmp(a->policy, b->policy) == 0 && x->evict == y->evict && x->buffer == y->buffer &&
-           x->policy.ahead == y->policy.ahead && x->active == y->active &&
-           x->devices == y->devices && x->devices_only == y->devices_only;
+           x->policy.ahead == y->policy.ahead && x->active == y->active && od_placeset_equal(x->devices, y->devices) &&
+           x->devices_only == y->devices_only;
 }
 
 static bool is_another(const char *policy, const od_work *work)
@@ -204,7 +205,7 @@ bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_w
     return true;
 }
 
-bool od_candidates_on_set(unsigned number, uint64_t devices, const od_work *work, od_candidate *candidate)
+bool od_candidates_on_set(unsigned number, od_placeset devices, const od_work *work, od_candidate *candidate)
 {
     static const unsigned more[] = {0, 1, 5}; /* tasks in the buffer */
     const char *const *policy = policies[number % POLICIES];
@@ -213,7 +214,7 @@ bool od_candidates_on_set(unsigned number, uint64_t devices, const od_work *work
         return false;
     candidate->settings.buffer += more[number / POLICIES];
     candidate->settings.devices = devices;
-    candidate->settings.active = __builtin_popcountll(devices);
+    candidate->settings.active = (int)od_placeset_count(devices);
     od_candidate_name(candidate);
     return true;
 }
@@ -227,10 +228,10 @@ static void add(od_candidate *candidates, unsigned most, unsigned *count, const 
     od_candidate_name(&candidates[(*count)++]);
 }
 
-uint64_t od_candidates_devices(const od_work *work)
+od_placeset od_candidates_devices(const od_work *work)
 {
-    uint64_t all = work->ndevices < OD_MAX_DEVICES ? OD_BIT(work->ndevices) - 1 : OD_BIT(OD_MAX_DEVICES) - 1;
-    return all & ~work->lost;
+    unsigned n = work->ndevices < OD_MAX_DEVICES ? work->ndevices : OD_MAX_DEVICES;
+    return od_placeset_minus(od_placeset_below(n), work->lost);
 }
 
 /* All devices, and of fewer and fewer one set of each kind. */
@@ -238,15 +239,15 @@ static unsigned add_sets(od_candidate *candidates, unsigned most, const od_candi
 {
     od_device_sets sets;
     od_candidate c = *best;
-    uint64_t all = od_candidates_devices(work);
-    unsigned count = 0, n = (unsigned)__builtin_popcountll(all);
-    c.settings.devices = 0;
+    unsigned count = 0;
+    c.settings.devices = OD_NO_PLACES;
     c.settings.active = ALL;
     add(candidates, most, &count, &c);
     c.settings.active = OD_ACTIVE_CHOSEN;
     add(candidates, most, &count, &c);
-    od_device_sets_find(work->topology, all, &sets);
-    for (unsigned k = n - 1 - (n - 1) / 4; k > 0; k -= 1 + (k - 1) / 4)
+    od_device_sets_find(work->topology, od_candidates_devices(work), &sets);
+    unsigned fewer = sets.most ? sets.most - 1 : 0;
+    for (unsigned k = fewer - fewer / 4; k > 0; k -= 1 + (k - 1) / 4)
         for (unsigned i = 0; i < sets.count[k]; i++) {
             c.settings.devices = sets.set[k][i];
             c.settings.active = (int)k;

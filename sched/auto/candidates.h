@@ -21,7 +21,7 @@ typedef struct od_work {
     unsigned ndevices;
     uint32_t ntasks;
     const od_topology *topology;
-    uint64_t lost; /* bit k: device k */
+    od_placeset lost; /* devices */
     bool depends;  /* some tasks wait for others */
 } od_work;
 
@@ -43,10 +43,10 @@ bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_w
 /* Policies and rules with task buffers of several sizes on these devices, one by one. False: this one is not to be
  * tried; there are none from OD_CANDIDATES_ON_SET on. */
 enum { OD_CANDIDATES_ON_SET = OD_CANDIDATES_POLICIES * 3 };
-bool od_candidates_on_set(unsigned number, uint64_t devices, const od_work *work, od_candidate *candidate);
+bool od_candidates_on_set(unsigned number, od_placeset devices, const od_work *work, od_candidate *candidate);
 /* A policy with its options that candidates may have, by its name; NULL: there is none. */
 const char *od_candidates_policy(const char *name);
 /* Devices that are not lost, bit k: device k. */
-uint64_t od_candidates_devices(const od_work *work);
+od_placeset od_candidates_devices(const od_work *work);
 
 #endif

@@ -25,7 +25,7 @@ struct chooser {
     bool under_way;
     bool again;        /* what is known is to be played again, though it has not grown */
     bool stops;        /* it chooses no more: out of memory, or no device is left */
-    uint64_t lost;     /* devices, when the last choice was begun */
+    od_placeset lost;  /* devices, when the last choice was begun */
     uint64_t known;    /* tasks then */
     uint64_t done;     /* tasks that were done then */
     uint64_t begun_ns; /* when that was */
@@ -360,7 +360,7 @@ static void forget_iterations(struct chooser *c)
 static bool is_due(struct chooser *c, const od_engine_stats *stats, uint64_t now_ns)
 {
     uint64_t known = stats->waiting + stats->unfinished;
-    if (od_engine_lost(c->e) != c->lost)
+    if (!od_placeset_equal(od_engine_lost(c->e), c->lost))
         forget_iterations(c);
     if (!c->batch.looked || od_engine_is_vague(c->e))
         return false;
@@ -407,7 +407,8 @@ static od_iteration *recall(struct chooser *c, od_iterations *all, const od_patt
     if (!od_iteration_recall(c->e, pattern, all == &c->beginnings, &c->given, &c->plain, &c->schedules, &c->nschedules,
                              &it))
         return NULL;
-    bool lost = (it.best.settings.devices | it.next.settings.devices) & od_engine_lost(c->e);
+    bool lost = od_placeset_intersect(od_placeset_union(it.best.settings.devices, it.next.settings.devices),
+                                      od_engine_lost(c->e));
     return lost ? NULL : od_iterations_add(all, &it);
 }
 

@@ -59,12 +59,13 @@ static uint32_t below(struct search *s, uint32_t bound)
 /* Another device than `from`, of those that may be used. */
 static uint32_t another_device(struct search *s, uint32_t from)
 {
-    uint64_t others = s->i->devices & ~(from < OD_SCHEDULE_OPEN ? OD_BIT(from) : 0);
-    if (!others)
+    od_placeset others = from < OD_SCHEDULE_OPEN ? od_placeset_without(s->i->devices, from) : s->i->devices;
+    if (od_placeset_is_empty(others))
         return from;
-    for (uint32_t skip = below(s, (uint32_t)__builtin_popcountll(others)); skip > 0; skip--)
-        others &= others - 1;
-    return (uint32_t)__builtin_ctzll(others);
+    od_placeset_walk at = od_placeset_begin(others);
+    for (uint32_t skip = below(s, od_placeset_count(others)) + 1; skip > 0; skip--)
+        od_placeset_next(&at);
+    return at.place;
 }
 
 static void move_task(struct search *s, uint32_t t)
@@ -149,7 +150,7 @@ static void change(struct search *s)
     static void (*const changes[])(struct search *, uint32_t) = {move_task, exchange_tasks, move_users, move_neighbours,
                                                                  move_in_order};
     enum { ALL = sizeof changes / sizeof *changes, ORDER = ALL - 1 };
-    bool alone = !(s->i->devices & (s->i->devices - 1));
+    bool alone = od_placeset_count(s->i->devices) <= 1;
     changes[alone ? ORDER : below(s, ALL)](s, below(s, s->i->problem->ntasks));
 }
 

@@ -17,7 +17,7 @@
 typedef struct od_improvement {
     const od_play_problem *problem; /* without CPU workers */
     const od_settings *settings;    /* but for the policy and its eviction rule */
-    uint64_t devices;               /* bit k: tasks may go to device k */
+    od_placeset devices;            /* those to which tasks may go */
     uint64_t random;                /* state of the generator, not 0 */
     unsigned nplays;                /* so far */
 } od_improvement;

@@ -13,8 +13,9 @@ bool od_candidate_write(const od_candidate *c, char *line, size_t size)
 {
     const od_settings *s = &c->settings;
     const char *policy = od_schedule_of(s) ? s->policy.ops->name : c->policy; /* that schedule has another name here */
-    return snprintf(line, size, "%s %s %u %" PRIu64 " %d %" PRIx64 " %d", policy, s->evict->name, s->buffer,
-                    s->policy.ahead, s->active, s->devices, s->devices_only) < (int)size;
+    char devices[OD_PLACESET_TEXT];
+    return snprintf(line, size, "%s %s %u %" PRIu64 " %d %s %d", policy, s->evict->name, s->buffer, s->policy.ahead,
+                    s->active, od_placeset_write(s->devices, devices), s->devices_only) < (int)size;
 }
 
 static bool is_as_given(const od_settings *s, const od_settings *given)
@@ -39,14 +40,16 @@ static bool take_policy(od_candidate *c, const char *policy, const char *rule, c
     return c->policy && c->settings.evict && !od_policy_choose(c->policy, &c->settings.policy, error, sizeof error);
 }
 
+_Static_assert(OD_PLACESET_TEXT <= 300, "od_candidate_read() has room for it");
+
 bool od_candidate_read(const char *line, const od_schedule *schedule, const od_settings *given, od_candidate *c)
 {
-    char policy[64], rule[64];
+    char policy[64], rule[64], devices[300];
     unsigned buffer;
-    uint64_t ahead, devices;
+    uint64_t ahead;
     int active, devices_only, end = 0;
-    if (sscanf(line, "%63s %63s %u %" SCNu64 " %d %" SCNx64 " %d%n", policy, rule, &buffer, &ahead, &active, &devices,
-                &devices_only, &end) != 7 ||
+    if (sscanf(line, "%63s %63s %u %" SCNu64 " %d %299s %d%n", policy, rule, &buffer, &ahead, &active, devices,
+               &devices_only, &end) != 7 ||
         line[end] || buffer < 1)
         return false;
     *c = (od_candidate){.settings = *given};
@@ -56,9 +59,8 @@ bool od_candidate_read(const char *line, const od_schedule *schedule, const od_s
     s->policy.ahead = ahead;
     s->buffer = buffer;
     s->active = active;
-    s->devices = devices;
     s->devices_only = devices_only != 0;
-    if (!is_as_given(s, given))
+    if (!od_placeset_read(devices, &s->devices) || !is_as_given(s, given))
         return false;
     od_candidate_name(c);
     return true;

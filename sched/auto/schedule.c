@@ -49,13 +49,24 @@ od_schedule *od_schedule_for_graph(const od_schedule *schedule, const od_play_pr
     return s;
 }
 
-/* --- as text: for each task, by number, a digit for the device and three for its rank --------- */
+/* --- as text: for each task, by number, a digit or two for the device and three for its rank --- */
 
-enum { DIGITS = 64, LENGTH = 4, MOST_RANKS = DIGITS * DIGITS * DIGITS };
-
-_Static_assert((int)OD_SCHEDULE_OPEN < (int)DIGITS, "a device is one digit");
+enum {
+    DIGITS = 64,
+    OF_DEVICE = (int)OD_SCHEDULE_OPEN < DIGITS ? 1 : 2,
+    OF_RANK = 3,
+    LENGTH = OF_DEVICE + OF_RANK,
+    MOST_RANKS = DIGITS * DIGITS * DIGITS
+};
 
 static const char digits[DIGITS + 1] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
+
+static char *write_digits(char *end, uint32_t number, unsigned count)
+{
+    for (unsigned i = count; i-- > 0; number /= DIGITS)
+        end[i] = digits[number % DIGITS];
+    return end + count;
+}
 
 char *od_schedule_write(const od_schedule *schedule)
 {
@@ -68,9 +79,7 @@ char *od_schedule_write(const od_schedule *schedule)
             free(text);
             return NULL;
         }
-        *end++ = digits[place.device];
-        for (uint32_t unit = MOST_RANKS / DIGITS; unit; unit /= DIGITS)
-            *end++ = digits[place.rank / unit % DIGITS];
+        end = write_digits(write_digits(end, place.device, OF_DEVICE), place.rank, OF_RANK);
     }
     if (text)
         *end = '\0';
@@ -96,7 +105,7 @@ od_schedule *od_schedule_read(const char *text)
     bool whole = length && length % LENGTH == 0 && length / LENGTH <= UINT32_MAX;
     od_schedule *s = whole ? od_schedule_create((uint32_t)(length / LENGTH)) : NULL;
     for (uint32_t t = 0; s && t < s->ntasks; t++, text += LENGTH) {
-        s->task[t] = (od_scheduled){read_digits(text, 1), read_digits(text + 1, LENGTH - 1)};
+        s->task[t] = (od_scheduled){read_digits(text, OF_DEVICE), read_digits(text + OF_DEVICE, OF_RANK)};
         if (s->task[t].device > OD_SCHEDULE_OPEN || s->task[t].rank >= MOST_RANKS) {
             free(s);
             return NULL;

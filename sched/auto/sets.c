@@ -59,14 +59,14 @@ static uint64_t of_pair(const od_topology *t, int a, int b)
     return mix(mix(hash, of_shared(t, to, in)), of_shared(t, from, in));
 }
 
-static uint64_t of_set(const od_topology *t, uint64_t set)
+static uint64_t of_set(const od_topology *t, od_placeset set)
 {
     uint64_t sum = 0;
-    for (uint64_t left = set; left; left &= left - 1) {
-        int a = __builtin_ctzll(left);
+    for (od_placeset_walk at = od_placeset_begin(set); od_placeset_next(&at);) {
+        int a = (int)at.place;
         uint64_t pairs = 0;
-        for (uint64_t others = set & ~OD_BIT(a); others; others &= others - 1)
-            pairs += of_pair(t, a, __builtin_ctzll(others));
+        for (od_placeset_walk other = od_placeset_begin(od_placeset_without(set, a)); od_placeset_next(&other);)
+            pairs += of_pair(t, a, (int)other.place);
         sum += mix(of_device(t, a), pairs);
     }
     return sum;
@@ -74,7 +74,7 @@ static uint64_t of_set(const od_topology *t, uint64_t set)
 
 /* --- sets ------------------------------------------------------------------------------------ */
 
-static void add(const od_topology *t, od_device_sets *sets, unsigned size, uint64_t set)
+static void add(const od_topology *t, od_device_sets *sets, unsigned size, od_placeset set)
 {
     uint64_t kind = of_set(t, set);
     for (unsigned i = 0; i < sets->count[size]; i++)
@@ -84,12 +84,14 @@ static void add(const od_topology *t, od_device_sets *sets, unsigned size, uint6
         sets->set[size][sets->count[size]++] = set;
 }
 
-void od_device_sets_find(const od_topology *t, uint64_t among, od_device_sets *sets)
+void od_device_sets_find(const od_topology *t, od_placeset among, od_device_sets *sets)
 {
-    unsigned n = (unsigned)__builtin_popcountll(among);
-    *sets = (od_device_sets){.count[0] = 1};
-    for (unsigned size = 1; size <= n; size++)
-        for (unsigned i = 0; i < sets->count[size - 1]; i++)
-            for (uint64_t left = among & ~sets->set[size - 1][i]; left; left &= left - 1)
-                add(t, sets, size, sets->set[size - 1][i] | (left & -left));
+    unsigned n = od_placeset_count(among);
+    *sets = (od_device_sets){.most = n <= OD_SETS_DEVICES ? n : 0, .count[0] = 1};
+    for (unsigned size = 1; size <= sets->most; size++)
+        for (unsigned i = 0; i < sets->count[size - 1]; i++) {
+            od_placeset smaller = sets->set[size - 1][i];
+            for (od_placeset_walk at = od_placeset_begin(od_placeset_minus(among, smaller)); od_placeset_next(&at);)
+                add(t, sets, size, od_placeset_with(smaller, at.place));
+        }
 }

@@ -11,14 +11,18 @@
 
 #include "memmgr/device/topology.h"
 
-enum { OD_SETS_ALIKE_MOST = 6 }; /* kinds of sets of one size */
+enum {
+    OD_SETS_ALIKE_MOST = 6, /* kinds of sets of one size */
+    OD_SETS_DEVICES = 61,   /* among more none are looked for: it takes the fourth power of their number */
+};
 
 typedef struct od_device_sets {
-    unsigned count[OD_MAX_DEVICES + 1]; /* by number of devices; bit k of a set: device k */
-    uint64_t set[OD_MAX_DEVICES + 1][OD_SETS_ALIKE_MOST];
+    unsigned most;                       /* devices of the largest set */
+    unsigned count[OD_SETS_DEVICES + 1]; /* by number of devices */
+    od_placeset set[OD_SETS_DEVICES + 1][OD_SETS_ALIKE_MOST];
 } od_device_sets;
 
 /* Of the devices `among`. */
-void od_device_sets_find(const od_topology *topology, uint64_t among, od_device_sets *sets);
+void od_device_sets_find(const od_topology *topology, od_placeset among, od_device_sets *sets);
 
 #endif

@@ -125,9 +125,8 @@ static bool try_sets(od_trial *t)
     od_device_sets sets;
     od_candidate candidate;
     const od_prediction *best = t->leader;
-    uint64_t all = od_candidates_devices(&t->work);
-    od_device_sets_find(t->work.topology, all, &sets);
-    for (unsigned n = (unsigned)__builtin_popcountll(all) - 1; n > 0 && !is_enough(t); n--)
+    od_device_sets_find(t->work.topology, od_candidates_devices(&t->work), &sets);
+    for (unsigned n = sets.most; n-- > 1 && !is_enough(t);)
         for (unsigned i = 0; i < sets.count[n] && !is_enough(t); i++)
             for (unsigned c = 0; c < OD_CANDIDATES_ON_SET; c++)
                 if (od_candidates_on_set(c, sets.set[n][i], &t->work, &candidate))
@@ -210,7 +209,7 @@ static void improve(od_trial *t)
         return;
     od_settings others = t->best->candidate.settings;
     others.active = OD_MAX_DEVICES;
-    others.devices = 0;
+    others.devices = OD_NO_PLACES;
     od_improvement i = {.problem = &t->copy.problem,
                         .settings = &others,
                         .devices = od_candidates_devices(&t->work),

@@ -5,22 +5,18 @@
 
 #include <stdlib.h>
 
-static uint64_t bits_below(unsigned k)
+/* Active devices by name; none: so many. */
+static od_placeset chosen_set(const od_engine *e)
 {
-    return OD_BIT(k) - 1;
-}
-
-/* Active devices by name; 0: so many. */
-static uint64_t chosen_set(const od_engine *e)
-{
-    return e->active.set & ~e->lost & bits_below(e->config.ndevices);
+    return od_placeset_intersection(od_placeset_minus(e->active.set, e->lost), od_placeset_below(e->config.ndevices));
 }
 
 unsigned od_engine_active(const od_engine *e)
 {
-    if (chosen_set(e))
-        return (unsigned)__builtin_popcountll(chosen_set(e));
-    unsigned left = e->config.ndevices - (unsigned)__builtin_popcountll(e->lost);
+    unsigned chosen = od_placeset_count(chosen_set(e));
+    if (chosen)
+        return chosen;
+    unsigned left = e->config.ndevices - od_placeset_count(e->lost);
     unsigned count = e->active.count < left ? e->active.count : left;
     return count ? count : 1; /* plans of lost devices are carried out elsewhere */
 }
@@ -30,33 +26,38 @@ bool od_engine_idles(const od_engine *e, unsigned k)
 {
     if (od_device_is_lost(e, (int)k) && !od_no_device_is_left(e))
         return true;
-    if (chosen_set(e))
-        return !(chosen_set(e) & OD_BIT(k));
-    unsigned before = k - (unsigned)__builtin_popcountll(e->lost & bits_below(k)); /* that are not lost */
+    od_placeset chosen = chosen_set(e);
+    if (!od_placeset_is_empty(chosen))
+        return !od_placeset_has(chosen, k);
+    unsigned before =
+        k - od_placeset_count(od_placeset_intersection(e->lost, od_placeset_below(k))); /* that are not lost */
     return before >= e->active.count;
 }
 
-uint64_t od_engine_active_set(const od_engine *e)
+od_placeset od_engine_active_set(const od_engine *e)
 {
-    uint64_t set = 0;
+    od_placeset set = OD_NO_PLACES;
     for (unsigned k = 0; k < e->config.ndevices; k++)
-        set |= od_engine_idles(e, k) ? 0 : OD_BIT(k);
+        if (!od_engine_idles(e, k))
+            od_placeset_add(&set, k);
     return set;
 }
 
-void od_engine_emit_active(od_engine *e, uint64_t before)
+void od_engine_emit_active(od_engine *e, od_placeset before)
 {
-    uint64_t now = od_engine_active_set(e), idle = ~now & bits_below(e->config.ndevices);
-    const od_score scores[] = {{"active_devices", __builtin_popcountll(now)},
-                               {"before", __builtin_popcountll(before)},
-                               {"devices", (double)now}};
-    if (now == before || !od_is_observed(e))
+    od_placeset now = od_engine_active_set(e), idle = od_placeset_minus(od_placeset_below(e->config.ndevices), now);
+    /* Scores are numbers: sets of more devices than a word has are not told. */
+    const od_score scores[] = {{"active_devices", od_placeset_count(now)},
+                               {"before", od_placeset_count(before)},
+                               {"devices", e->config.ndevices > 64 ? 0 : (double)now.word[0]}};
+    if (od_placeset_equal(now, before) || !od_is_observed(e))
         return;
-    od_emit(e, (od_event){.kind = OD_EVENT_DECISION,
-                          .ns = od_engine_now(e),
-                          .place = idle ? __builtin_ctzll(idle) : (int)e->config.ndevices - 1,
-                          .reason = OD_DECISION_IDLE,
-                          OD_SCORES(scores)});
+    od_emit(e,
+            (od_event){.kind = OD_EVENT_DECISION,
+                       .ns = od_engine_now(e),
+                       .place = od_placeset_is_empty(idle) ? (int)e->config.ndevices - 1 : (int)od_placeset_first(idle),
+                       .reason = OD_DECISION_IDLE,
+                       OD_SCORES(scores)});
 }
 
 struct choice {

@@ -84,7 +84,8 @@ static void give(od_engine *e, od_task *t)
     if (e->config.policy->ready(e->policy_state, t) == OD_OK)
         return;
     od_policy_gives(e, t); /* it is out of memory: the task runs all the same */
-    od_list_push_back(&e->device[__builtin_ctzll(~e->lost)].forced, &t->link);
+    od_placeset left = od_placeset_minus(od_placeset_below(OD_HOST), e->lost);
+    od_list_push_back(&e->device[od_placeset_first(left)].forced, &t->link);
 }
 
 static void use(od_engine *e, const od_settings *s, void *state)
@@ -97,7 +98,7 @@ static void use(od_engine *e, const od_settings *s, void *state)
     e->config.devices_only = s->devices_only;
     e->room = od_buffer_room(&e->config) > e->room ? od_buffer_room(&e->config) : e->room;
     e->policy_state = state;
-    uint64_t before = od_engine_active_set(e);
+    od_placeset before = od_engine_active_set(e);
     bool begun = e->active.begun; /* tasks wait for the first estimate alone */
     od_active_init(&e->active, &e->env, s->active, s->policy.ops->chooses_active);
     e->active.begun = begun;
@@ -114,7 +115,7 @@ od_status od_engine_adopt(od_engine *e, const od_settings *s)
         return e->background.count ? OD_EBUSY : OD_EINVAL;
     if (find_owned(e, &owned))
         return OD_ENOMEM;
-    uint64_t devices = e->config.devices;
+    od_placeset devices = e->config.devices;
     e->config.devices = s->devices;
     od_engine_estimate_links(e);
     od_policy_env env = e->env;
@@ -138,7 +139,7 @@ od_status od_engine_adopt(od_engine *e, const od_settings *s)
         take_back(owned.task[i]);
     for (unsigned k = 0; k < e->config.ndevices; k++) {
         tell_of_data(e, k);
-        e->todo |= OD_BIT(k);
+        od_placeset_add(&e->todo, k);
     }
     e->adopted = true;
     for (size_t i = 0; i < owned.count; i++)
@@ -175,14 +176,14 @@ unsigned od_engine_processors(const od_engine *e)
     return e->config.processors;
 }
 
-uint64_t od_engine_lost(const od_engine *e)
+od_placeset od_engine_lost(const od_engine *e)
 {
     return e->lost;
 }
 
 double od_engine_known_seconds(const od_engine *e)
 {
-    unsigned left = e->config.ndevices - (unsigned)__builtin_popcountll(e->lost);
+    unsigned left = e->config.ndevices - od_placeset_count(e->lost);
     double seconds = e->known->open_seconds + e->known->taken_seconds;
     for (unsigned k = 0; k < e->config.ndevices; k++)
         seconds += e->known->claimed_seconds[k];

@@ -9,7 +9,7 @@ void od_buffer_force(od_engine *e, od_task *t, unsigned k)
 {
     t->state = OD_TASK_READY;
     od_list_push_back(&e->device[k].forced, &t->link);
-    e->todo |= OD_BIT(k);
+    od_placeset_add(&e->todo, k);
 }
 
 void od_buffer_put(od_engine *e, od_task *t, unsigned k, bool front)
@@ -26,7 +26,7 @@ void od_buffer_put(od_engine *e, od_task *t, unsigned k, bool front)
     else
         od_list_push_back(&e->device[k].buffer, &t->link);
     od_emit_task(e, OD_EVENT_TASK_BUFFERED, t);
-    e->todo |= OD_BIT(k);
+    od_placeset_add(&e->todo, k);
 }
 
 void od_buffer_leave(od_engine *e, od_task *t, unsigned k)
@@ -35,7 +35,7 @@ void od_buffer_leave(od_engine *e, od_task *t, unsigned k)
     od_list_remove(&e->device[k].buffer, &t->link);
     for (uint32_t i = 0; i < t->naccess; i++)
         t->access[i].datum->replica[k].buffered_uses--;
-    e->rights_waiters &= ~OD_BIT(k);
+    od_placeset_remove(&e->rights_waiters, k);
 }
 
 /* The policy counts on data that a buffered task was going to bring: what is not there will not come. */
@@ -65,11 +65,11 @@ static od_task *ask_policy(od_engine *e, unsigned k)
 static od_task *ask_for_lost(od_engine *e)
 {
     od_task *t = NULL;
-    for (uint64_t lost = e->lost; lost && !t; lost &= lost - 1) {
-        unsigned k = (unsigned)__builtin_ctzll(lost);
-        t = ask_policy(e, k);
+    od_placeset_walk at = od_placeset_begin(e->lost);
+    while (!t && od_placeset_next(&at)) {
+        t = ask_policy(e, at.place);
         if (t)
-            forget_promises(e, t, k);
+            forget_promises(e, t, at.place);
     }
     return t;
 }
@@ -112,14 +112,14 @@ static bool looks_ahead(const od_engine *e, const od_device *device)
 }
 
 /* The device with the fewest tasks that still has room in its buffer and was not in `refused`. */
-static int hungriest(const od_engine *e, uint64_t refused)
+static int hungriest(const od_engine *e, od_placeset refused)
 {
     int best = OD_NOWHERE;
     size_t fewest = SIZE_MAX;
     for (unsigned k = 0; k < e->config.ndevices; k++) {
         const od_device *device = &e->device[k];
         size_t load = device->buffer.count + device->committed.count + device->running;
-        if (!(refused & OD_BIT(k)) && load < fewest &&
+        if (!od_placeset_has(refused, k) && load < fewest &&
             (device->buffer.count < e->config.buffer || looks_ahead(e, device))) {
             best = (int)k;
             fewest = load;
@@ -140,7 +140,7 @@ static bool has_unbuffered_tasks(const od_engine *e)
 /* Fills the task buffers, the emptiest device first, so that few tasks spread. */
 bool od_buffer_fill(od_engine *e)
 {
-    uint64_t refused = e->lost;
+    od_placeset refused = e->lost;
     bool any = false;
     int k;
     while (has_unbuffered_tasks(e) && (k = hungriest(e, refused)) != OD_NOWHERE) {
@@ -151,7 +151,7 @@ bool od_buffer_fill(od_engine *e)
         if (e->adopted)
             refused = e->lost;
         else if (!t || e->device[k].buffer.count > e->config.buffer) /* ahead one by one: perhaps it begins a load */
-            refused |= OD_BIT(k);
+            od_placeset_add(&refused, k);
         any |= t != NULL;
     }
     while (od_no_device_is_left(e) && (!e->config.cpus || e->host_given < e->config.cpus)) {

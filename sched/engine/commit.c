@@ -236,10 +236,10 @@ static bool commit_head(od_engine *e, unsigned k)
     if (!od_rights_may_use_all(e, t, (int)k)) {
         if (follow_bindings(e, t, k))
             return true;
-        e->rights_waiters |= OD_BIT(k);
+        od_placeset_add(&e->rights_waiters, k);
         return let_pass(e, t, k);
     }
-    e->rights_waiters &= ~OD_BIT(k);
+    od_placeset_remove(&e->rights_waiters, k);
     if (take_memory(e, t, k)) {
         if (od_recipe_precedes(e, t, (int)k)) /* to make room, something has been dropped that is made from these */
             return od_rerun_begin(e);

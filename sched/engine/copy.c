@@ -151,7 +151,7 @@ static void add_after(struct copier *c, const od_known_task *known, od_play_task
 
 /* --- data -------------------------------------------------------------------------------- */
 
-static uint32_t add_datum(struct copier *c, size_t bytes, uint64_t valid, uint32_t tie)
+static uint32_t add_datum(struct copier *c, size_t bytes, od_placeset valid, uint32_t tie)
 {
     c->copy->data[c->ndata] = (od_play_datum){bytes ? bytes : 1, valid, tie};
     return c->ndata++;
@@ -173,7 +173,8 @@ static void add_data(struct copier *c)
         }
     for (uint32_t id = 0; id < od_directory_id_limit(c->e->directory); id++)
         if (c->datum[id])
-            c->of_datum[id] = add_datum(c, c->datum[id]->size, c->datum[id]->valid & ~c->e->lost, c->datum[id]->tie);
+            c->of_datum[id] =
+                add_datum(c, c->datum[id]->size, od_placeset_minus(c->datum[id]->valid, c->e->lost), c->datum[id]->tie);
 }
 
 /* Of a datum that is not there yet: as if those were made in this order. */
@@ -188,7 +189,7 @@ static uint32_t number_of(struct copier *c, const od_known_item *item)
         return c->of_datum[item->datum->id];
     double size = item->size ? (double)item->size : c->e->known->mean_size;
     if (!c->of_item[item->id])
-        c->of_item[item->id] = add_datum(c, (size_t)size, OD_BIT(OD_HOST), later_tie(c)) + 1;
+        c->of_item[item->id] = add_datum(c, (size_t)size, od_placeset_of(OD_HOST), later_tie(c)) + 1;
     return c->of_item[item->id] - 1;
 }
 
@@ -229,7 +230,8 @@ static void add_resident(struct copier *c)
             if (r->state == OD_LEAVING)
                 continue;
             c->copy->resident[count++] = d;
-            c->copy->data[d].valid |= r->state == OD_LOADING ? OD_BIT(k) : 0;
+            if (r->state == OD_LOADING)
+                od_placeset_add(&c->copy->data[d].valid, k);
         }
         c->copy->nresident[k] = count - first;
     }
@@ -344,7 +346,7 @@ od_status od_engine_copy_make(od_engine *e, uint64_t most, od_engine_copy *copy)
     struct copier c = {.e = e, .copy = copy, .now_ns = od_engine_now(e), .starting = starting_seconds(e)};
     *copy = (od_engine_copy){0};
     od_known_predict(e->known);
-    if ((unsigned)__builtin_popcountll(e->lost) == e->config.ndevices)
+    if (od_no_device_is_left(e))
         return OD_EDEVICE;
     bool ok = find_tasks(&c, most) && allocate(&c);
     if (ok)

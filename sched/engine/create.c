@@ -9,9 +9,9 @@ static double transfer_time(void *engine, const od_datum *d, unsigned k)
 {
     const od_engine *e = engine;
     const od_link *best = od_datum_is_home(d) ? od_engine_link(e, OD_HOST, (int)k) : NULL;
-    uint64_t peers = e->config.peer ? d->valid & (OD_BIT(OD_MAX_DEVICES) - 1) & ~OD_BIT(k) : 0;
-    for (uint64_t left = peers; left; left &= left - 1) {
-        const od_link *link = od_engine_link(e, __builtin_ctzll(left), (int)k);
+    od_placeset peers = e->config.peer ? od_placeset_without(od_placeset_devices(d->valid), k) : OD_NO_PLACES;
+    for (od_placeset_walk at = od_placeset_begin(peers); od_placeset_next(&at);) {
+        const od_link *link = od_engine_link(e, (int)at.place, (int)k);
         if (!best || link->bandwidth > best->bandwidth)
             best = link;
     }

@@ -62,7 +62,7 @@ struct od_request_item {
     uint32_t commits;     /* of the datum then */
     uint32_t before;      /* of its users, those that were there then */
     int place;            /* to which it goes, for PUSH */
-    uint64_t written;     /* for PUSH, the places that have got the part */
+    od_placeset written;  /* for PUSH, the places that have got the part */
     size_t offset, bytes; /* the part, for PULL and PUSH */
 };
 
@@ -155,7 +155,7 @@ typedef struct od_engine_config {
     const od_evict_ops *evict;
     int64_t guard; /* bytes of data that live on devices only, at most (sched/guard/banker.h); 0: not bounded */
     int active; /* devices, the others are idle; OD_ACTIVE_AS_POLICY or OD_ACTIVE_CHOSEN (sched/phase/active.h) */
-    uint64_t devices; /* bit k: device k is active, the others are idle; 0: as `active` says */
+    od_placeset devices;                 /* those that are active, the others are idle; empty: as `active` says */
     struct od_active_findings *findings; /* shared by engines that play one graph (sched/phase/active.h), or NULL */
     uint64_t seed;
     const od_driver_ops *driver_ops;
@@ -245,8 +245,8 @@ void od_engine_return_part(od_engine *engine, od_datum *part);
 bool od_engine_write_too(od_engine *engine, od_task *task, uint32_t access);
 /* The place of a lent part's current contents, or OD_NOWHERE where these may be any. */
 int od_engine_part_source(const od_engine *engine, const od_datum *part);
-/* Something has been written to a lent part: the places that must get it, as a mask. */
-uint64_t od_engine_part_holders(od_engine *engine, od_datum *part);
+/* Something has been written to a lent part: the places that must get it. */
+od_placeset od_engine_part_holders(od_engine *engine, od_datum *part);
 /* Memory on device k for such a page; `account` gives it back. False: there is none; what nobody needs there leaves, if
  * it `evicts`. */
 bool od_engine_take_page(od_engine *engine, unsigned k, bool evicts, size_t *account);
@@ -390,7 +390,7 @@ void od_engine_settings(const od_engine *engine, od_settings *settings);
 uint64_t od_engine_clock(const od_engine *engine);
 uint64_t od_engine_processor_ns(const od_engine *engine, bool own);
 unsigned od_engine_processors(const od_engine *engine);
-uint64_t od_engine_lost(const od_engine *engine);
+od_placeset od_engine_lost(const od_engine *engine);
 double od_engine_known_seconds(const od_engine *engine);
 /* Of more than one known task in eight it is not known what it uses: its depend items do not say it. */
 bool od_engine_is_vague(const od_engine *engine);

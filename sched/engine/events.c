@@ -14,7 +14,7 @@
 static void try_again(od_engine *e)
 {
     e->spill_full = false;
-    e->todo |= OD_BIT(e->config.ndevices) - 1;
+    e->todo = od_placeset_below(e->config.ndevices);
 }
 
 static void progress(od_engine *e)
@@ -35,15 +35,15 @@ static void progress(od_engine *e)
             od_arrive_released(e, false);
         }
         again = od_rerun_begin(e) || od_buffer_fill(e);
-        while (e->todo) {
-            unsigned k = (unsigned)__builtin_ctzll(e->todo);
-            e->todo &= e->todo - 1;
+        while (!od_placeset_is_empty(e->todo)) {
+            unsigned k = od_placeset_first(e->todo);
+            od_placeset_remove(&e->todo, k);
             again |= od_commit_serve(e, k);
         }
         again |= od_host_offer(e);
         again |= od_host_commit(e) || od_host_start(e);
         od_finish_stored(e);
-        again |= e->todo != 0 || e->wanted.count > 0;
+        again |= !od_placeset_is_empty(e->todo) || e->wanted.count > 0;
     }
     e->in_progress = false;
     od_engine_check(e);
@@ -88,7 +88,7 @@ void od_engine_task_give_up(od_engine *e, od_task *t, bool used)
     }
     t->from_ns = t->to_ns = 0;
     od_rights_leave(e, t, place);
-    e->todo |= e->rights_waiters;
+    e->todo = od_placeset_union(e->todo, e->rights_waiters);
     for (uint32_t i = 0; i < t->naccess; i++) {
         if (used && place != OD_HOST && (t->access[i].mode & OD_WRITE))
             od_finish_wrote(e, t, t->access[i].datum, place);
@@ -103,7 +103,7 @@ void od_engine_task_block(od_engine *e, od_task *t, bool waits)
     if (t->state != OD_TASK_RUNNING || t->place == OD_HOST)
         return;
     e->device[t->place].blocked += waits ? 1u : -1u;
-    e->todo |= OD_BIT(t->place);
+    od_placeset_add(&e->todo, t->place);
     progress(e);
 }
 
@@ -124,7 +124,7 @@ void od_engine_task_done(od_engine *e, od_task *t, od_status status)
     od_emit_task(e, OD_EVENT_TASK_FINISHED, t);
     od_finish_run(e, t, place);
     od_rights_leave(e, t, place);
-    e->todo |= e->rights_waiters;
+    e->todo = od_placeset_union(e->todo, e->rights_waiters);
     for (uint32_t i = 0; !t->failed && !t->remakes && i < t->naccess; i++)
         if (t->access[i].mode & OD_WRITE)
             od_finish_wrote(e, t, t->access[i].datum, place);
@@ -157,7 +157,7 @@ bool od_engine_retry(od_engine *e)
     e->events += e->deferred.count > 0;
     e->retries = true;
     if (e->keeps_tasks)
-        e->todo |= e->rights_waiters;
+        e->todo = od_placeset_union(e->todo, e->rights_waiters);
     e->keeps_tasks = false;
     progress(e);
     return e->deferred.count > 0 || e->admission.lifetimes || e->keeps_tasks;
@@ -218,10 +218,10 @@ void od_engine_transfer_done(od_engine *e, od_transfer *x, od_status status)
     od_list_push_front(&e->spare_transfers, &x->link);
     od_loss_settle(e, d);
     od_memory_serve_awaiting(e, d);
-    e->todo |= e->rights_waiters;
+    e->todo = od_placeset_union(e->todo, e->rights_waiters);
     for (unsigned k = 0; k < e->config.ndevices; k++)
         if (d->replica[k].users || d->replica[k].buffered_uses)
-            e->todo |= OD_BIT(k);
+            od_placeset_add(&e->todo, k);
     od_request_advance(e, d);
     od_idle_settle(e, d);
     progress(e);
@@ -234,7 +234,8 @@ bool od_engine_await(od_engine *e, bool begins)
     if (!e->config.early || !changed)
         return false;
     for (unsigned k = 0; begins && k < e->config.ndevices; k++)
-        e->todo |= e->device[k].results.count ? OD_BIT(k) : 0;
+        if (e->device[k].results.count)
+            od_placeset_add(&e->todo, k);
     progress(e);
     return true;
 }
@@ -251,7 +252,7 @@ void od_engine_bind(od_engine *e, od_datum *d, unsigned k, bool write)
     assert(d->replica[k].state == OD_PRESENT && (d->home == OD_NOWHERE || d->home == (int)k));
     d->written_through |= write;
     if (write)
-        d->valid = OD_BIT(k);
+        d->valid = od_placeset_of(k);
 }
 
 static void end_binding(od_datum *d, unsigned k)
@@ -268,12 +269,12 @@ void od_engine_unbind(od_engine *e, od_datum *d, bool write)
     if (write && d->replica[k].state == OD_PRESENT) { /* or what the host has made of it is just coming back */
         od_memory_drop_all(e, d, (int)k);
         od_memory_outdate(e, d);
-        d->valid = OD_BIT(k);
+        d->valid = od_placeset_of(k);
     }
     end_binding(d, k);
     if (!d->bound && !d->writers)
         d->home = OD_NOWHERE;
-    e->todo |= OD_BIT(k) | e->rights_waiters;
+    e->todo = od_placeset_with(od_placeset_union(e->todo, e->rights_waiters), k);
     e->retries = true;
     od_request_advance(e, d);
     od_idle_settle(e, d);
@@ -302,9 +303,9 @@ void od_engine_let_go_shown(od_engine *e, od_datum *d, unsigned k, od_mode mode)
     od_replica *r = &d->replica[k];
     e->events++;
     r->pins--;
-    if (--r->kept == 0 && !r->pins && !(d->valid & OD_BIT(k)) && r->state == OD_PRESENT)
+    if (--r->kept == 0 && !r->pins && !od_placeset_has(d->valid, k) && r->state == OD_PRESENT)
         od_memory_drop(e, d, k);
-    e->todo |= OD_BIT(k);
+    od_placeset_add(&e->todo, k);
     od_idle_settle(e, d);
     progress(e);
 }
@@ -348,7 +349,7 @@ void od_engine_background_done(od_engine *e, od_background *job)
     e->events++;
     od_hook_background_done(e, job);
     for (unsigned k = 0; k < e->config.ndevices; k++)
-        e->todo |= OD_BIT(k);
+        od_placeset_add(&e->todo, k);
     progress(e);
 }
 
@@ -387,7 +388,7 @@ void od_engine_device_lost(od_engine *e, unsigned k)
         return;
     e->events++;
     od_stats_account(e, k);
-    e->lost |= OD_BIT(k);
+    od_placeset_add(&e->lost, k);
     od_list_init(&tasks);
     collect_tasks(e, k, &tasks);
     od_list_each(node, &e->device[k].resident) {
@@ -399,7 +400,7 @@ void od_engine_device_lost(od_engine *e, unsigned k)
         advance_requests(e, t);
         od_arrive_again(e, t);
     }
-    e->todo |= e->rights_waiters;
+    e->todo = od_placeset_union(e->todo, e->rights_waiters);
     e->retries = true;
     progress(e);
 }

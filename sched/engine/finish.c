@@ -99,11 +99,11 @@ void od_finish_wrote(od_engine *e, const od_task *t, od_datum *d, int place)
     if (t->undone || (t->by_pages && d->window)) {
         if (d->window)
             od_shared_used(e, d);
-        if (d->valid & OD_BIT(OD_HOST))
+        if (od_placeset_has(d->valid, OD_HOST))
             od_seal_undo(e, d);
         return;
     }
-    d->valid = spilled ? OD_BIT(OD_SPILL) : OD_BIT(place);
+    d->valid = od_placeset_of(spilled ? OD_SPILL : (int)place);
     if (place == OD_HOST && !spilled)
         od_seal_undo(e, d);
     if (place == OD_HOST && !is_renewed(d))
@@ -131,7 +131,7 @@ void od_finish_run(od_engine *e, od_task *t, int place)
     od_stats_account(e, (unsigned)place);
     od_stats_ran(e, t, (unsigned)place);
     stop_running(&e->device[place], t);
-    e->todo |= OD_BIT(place);
+    od_placeset_add(&e->todo, place);
     if (t->failed)
         return;
     ++*(t->remakes ? &e->device[place].stats.reruns : &e->device[place].stats.tasks);

@@ -113,9 +113,9 @@ struct od_engine {
     od_admission admission;
     od_list background; /* od_background.link: under way */
 
-    uint64_t todo;           /* devices to look at before the event ends */
-    uint64_t rights_waiters; /* devices whose head waits for rights */
-    uint64_t lost;           /* devices that do not answer any more */
+    od_placeset todo;           /* devices to look at before the event ends */
+    od_placeset rights_waiters; /* devices whose head waits for rights */
+    od_placeset lost;           /* devices that do not answer any more */
     bool in_progress;        /* progress() is running */
     bool adopted;            /* other settings: devices that have refused a task may take it now */
     bool awaited;            /* the program waits (od_engine_await) */
@@ -184,8 +184,8 @@ unsigned od_engine_active(const od_engine *e);
 bool od_engine_idles(const od_engine *e, unsigned k);
 /* False: no device may get a task before it is known. */
 bool od_engine_choose_active(od_engine *e);
-uint64_t od_engine_active_set(const od_engine *e); /* bit k: device k is not idle */
-void od_engine_emit_active(od_engine *e, uint64_t before); /* where that set has changed */
+od_placeset od_engine_active_set(const od_engine *e);         /* devices that are not idle */
+void od_engine_emit_active(od_engine *e, od_placeset before); /* where that set has changed */
 
 /* hooks.c: the policy and the eviction rule; sched_ns counts what they take */
 /* NULL: the task need not be known, or out of memory. */
@@ -468,18 +468,24 @@ static inline bool od_device_is_quiet(const od_device *device)
 
 static inline bool od_device_is_lost(const od_engine *e, int place)
 {
-    return place >= 0 && place < OD_SPILL && (e->lost & OD_BIT(place));
+    return place >= 0 && place < OD_SPILL && od_placeset_has(e->lost, place);
 }
 
 /* The only copies are on lost devices; they may still be on their way elsewhere. */
 static inline bool od_datum_is_stranded(const od_engine *e, const od_datum *d)
 {
-    return d->valid && !(d->valid & ~e->lost);
+    return !od_placeset_is_empty(d->valid) && od_placeset_is_empty(od_placeset_minus(d->valid, e->lost));
+}
+
+/* The devices, of those that answer, whose contents are current. */
+static inline od_placeset od_engine_senders(const od_engine *e, const od_datum *d)
+{
+    return od_placeset_minus(od_placeset_devices(d->valid), e->lost);
 }
 
 static inline bool od_no_device_is_left(const od_engine *e)
 {
-    return e->lost == OD_BIT(e->config.ndevices) - 1;
+    return od_placeset_equal(e->lost, od_placeset_below(e->config.ndevices));
 }
 
 static inline bool od_is_observed(const od_engine *e)

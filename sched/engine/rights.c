@@ -73,7 +73,7 @@ bool od_rights_are_apart(const od_task *t)
 static bool overtakes(const od_engine *e, const od_task *t)
 {
     for (unsigned k = 0; k < e->config.ndevices; k++) {
-        od_node *node = (e->rights_waiters & OD_BIT(k)) ? od_list_first(&e->device[k].buffer) : NULL;
+        od_node *node = od_placeset_has(e->rights_waiters, k) ? od_list_first(&e->device[k].buffer) : NULL;
         const od_task *head = node ? od_container_of(node, od_task, link) : NULL;
         if (head && head != t && head->wait_seq && (!t->wait_seq || head->wait_seq < t->wait_seq) &&
             od_engine_tasks_conflict(head, t) && !od_rights_await_program(head, k))

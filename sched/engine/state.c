@@ -20,7 +20,7 @@ static od_stall_cause stall_cause(const od_engine *e, unsigned k)
         return OD_STALL_LOADS;
     if (!device->buffer.count)
         return OD_STALL_IDLE;
-    return (e->rights_waiters & OD_BIT(k)) ? OD_STALL_RIGHTS : OD_STALL_MEMORY;
+    return od_placeset_has(e->rights_waiters, k) ? OD_STALL_RIGHTS : OD_STALL_MEMORY;
 }
 
 /* What has held since `from` differs from what held before. */
@@ -180,11 +180,12 @@ static const char *const replica_states[] = {"absent", "present", "loading", "le
 
 static void dump_datum(const od_engine *e, const od_datum *d, FILE *file)
 {
+    char valid[OD_PLACESET_TEXT];
     fprintf(file,
-            "      datum %u at %#" PRIxPTR ", %zu bytes, valid %#" PRIx64 ", pending %u users %u writers %u bound %u "
+            "      datum %u at %#" PRIxPTR ", %zu bytes, valid 0x%s, pending %u users %u writers %u bound %u "
             "home %d transfers %u%s\n",
-            d->id, d->base, d->size, d->valid, d->pending, d->users, d->writers, d->bound, d->home, d->transfers,
-            d->items ? ", host requests wait" : "");
+            d->id, d->base, d->size, od_placeset_write(d->valid, valid), d->pending, d->users, d->writers, d->bound,
+            d->home, d->transfers, d->items ? ", host requests wait" : "");
     for (unsigned k = 0; k < e->config.ndevices; k++) {
         const od_replica *r = &d->replica[k];
         if (r->state != OD_ABSENT)
@@ -224,7 +225,7 @@ void od_engine_dump(const od_engine *e, FILE *file)
         fprintf(file, " device %u: %u running (%u blocked), %u transfers, memory %zu of %zu bytes, %zu leaving%s%s\n",
                 k, device->running, device->blocked, device->transfers, od_pool_used(device->pool),
                 od_pool_capacity(device->pool), device->leaving_bytes,
-                (e->rights_waiters & OD_BIT(k)) ? ", head waits for rights" : "",
+                od_placeset_has(e->rights_waiters, k) ? ", head waits for rights" : "",
                 od_device_is_lost(e, (int)k) ? ", lost" : "");
         dump_tasks(e, "committed", &device->committed, file);
         dump_tasks(e, "buffer", &device->buffer, file);
@@ -267,7 +268,7 @@ static bool replica_is_valid(const od_datum *d, unsigned k, census *c)
     size_t rounded = od_pool_rounded(c->e->device[k].pool, od_datum_occupies(d));
     EXPECT(r->datum == d);
     EXPECT((r->state == OD_ABSENT) == !od_list_contains(&r->lru));
-    EXPECT(r->state != OD_ABSENT || (!r->pins && !r->users && !(d->valid & OD_BIT(k)) && !r->awaits_source));
+    EXPECT(r->state != OD_ABSENT || (!r->pins && !r->users && !od_placeset_has(d->valid, k) && !r->awaits_source));
     EXPECT(r->users <= r->pins);
     EXPECT(!r->awaits_source || r->state == OD_LOADING);
     if (r->state == OD_ABSENT)
@@ -370,8 +371,8 @@ void od_engine_estimate_links(od_engine *e)
 {
     unsigned n = e->config.ndevices;
     const od_driver_ops *ops = e->config.driver_ops;
-    uint64_t all = OD_BIT(n) - 1;
-    uint64_t loading = e->config.devices & all ? e->config.devices & all : all;
+    od_placeset all = od_placeset_below(n), chosen = od_placeset_intersection(e->config.devices, all);
+    od_placeset loading = od_placeset_is_empty(chosen) ? all : chosen;
     for (unsigned from = 0; from <= n; from++)
         for (unsigned to = 0; to <= n; to++) {
             od_link *link = &e->link[from * (n + 1) + to];
@@ -386,8 +387,8 @@ void od_engine_estimate_links(od_engine *e)
     bool some = e->config.topology && !ops->link;
     for (unsigned k = 0; k < n; k++)
         e->fan[k] = some ? od_topology_fan(e->config.topology, k, n) : 1;
-    e->env.loading = some ? (unsigned)__builtin_popcountll(loading) : n;
+    e->env.loading = some ? od_placeset_count(loading) : n;
     e->env.inbound = 0;
     for (unsigned k = 0; k < n; k++)
-        e->env.inbound += some && !(loading & OD_BIT(k)) ? 0 : od_engine_link(e, OD_HOST, (int)k)->bandwidth;
+        e->env.inbound += some && !od_placeset_has(loading, k) ? 0 : od_engine_link(e, OD_HOST, (int)k)->bandwidth;
 }

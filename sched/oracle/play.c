@@ -98,12 +98,15 @@ static od_status make_engine(od_player *p, const od_settings *s)
 }
 
 /* Only what is on a device counts there. */
-static uint64_t present(const od_datum *d, uint64_t valid, unsigned ndevices)
+static od_placeset present(const od_datum *d, od_placeset valid)
 {
-    uint64_t there = valid & (OD_BIT(OD_HOST) | OD_BIT(OD_SPILL)) ? OD_BIT(OD_HOST) : 0;
-    for (unsigned k = 0; k < ndevices; k++)
-        there |= d->replica[k].state == OD_PRESENT ? valid & OD_BIT(k) : 0;
-    return valid && !there ? OD_BIT(OD_HOST) : there;
+    od_placeset there = OD_NO_PLACES;
+    if (od_placeset_has(valid, OD_HOST) || od_placeset_has(valid, OD_SPILL))
+        od_placeset_add(&there, OD_HOST);
+    for (od_placeset_walk at = od_placeset_begin(od_placeset_devices(valid)); od_placeset_next(&at);)
+        if (d->replica[at.place].state == OD_PRESENT)
+            od_placeset_add(&there, at.place);
+    return !od_placeset_is_empty(valid) && od_placeset_is_empty(there) ? od_placeset_of(OD_HOST) : there;
 }
 
 static od_status make_data(od_player *p)
@@ -124,7 +127,7 @@ static od_status make_data(od_player *p)
         for (uint32_t i = 0; !status && i < problem->nresident[k]; i++)
             od_engine_begin_with(p->engine, p->datum[problem->resident[at++]], k);
     for (uint32_t d = 0; !status && d < problem->ndata; d++)
-        p->datum[d]->valid = present(p->datum[d], problem->data[d].valid, problem->ndevices);
+        p->datum[d]->valid = present(p->datum[d], problem->data[d].valid);
     return status;
 }
 
@@ -133,7 +136,7 @@ static double most_at_once(const od_play_problem *problem)
 {
     double most = 0, speed = 0;
     for (unsigned k = 0; k < problem->ndevices; k++)
-        speed += problem->lost & OD_BIT(k) ? 0 : 1 / od_slowness_least(&problem->topology->slowness, k);
+        speed += od_placeset_has(problem->lost, k) ? 0 : 1 / od_slowness_least(&problem->topology->slowness, k);
     for (uint32_t t = 0; problem->cpus && t < problem->ntasks; t++)
         if (problem->tasks[t].host_seconds > 0)
             most = fmax(most, problem->tasks[t].seconds / problem->tasks[t].host_seconds);
@@ -181,8 +184,8 @@ static void submit(od_player *p, uint32_t t)
 
 static void begin(od_player *p)
 {
-    for (uint64_t lost = p->p->lost; lost; lost &= lost - 1)
-        od_engine_device_lost(p->engine, (unsigned)__builtin_ctzll(lost));
+    for (od_placeset_walk at = od_placeset_begin(p->p->lost); od_placeset_next(&at);)
+        od_engine_device_lost(p->engine, at.place);
     for (uint32_t t = 0; p->submission && t < p->p->ntasks; t++)
         if (p->p->tasks[t].bound != OD_HOST)
             submit(p, t);

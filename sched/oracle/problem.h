@@ -8,7 +8,7 @@
 
 typedef struct od_play_datum {
     size_t bytes;
-    uint64_t valid; /* bit p: place p holds the current contents; 0: they are undefined */
+    od_placeset valid; /* places that hold the current contents; none: they are undefined */
     uint32_t tie;   /* as in od_datum */
 } od_play_datum;
 
@@ -48,7 +48,7 @@ typedef struct od_play_problem {
     bool in_turn;             /* as in od_engine_config */
     size_t memory, alignment; /* of each device's pool, bytes; as in od_engine_config */
     bool peer;
-    uint64_t lost; /* bit k: device k answers no more */
+    od_placeset lost; /* devices that answer no more */
     uint64_t seed;
     struct od_active_findings *findings; /* shared by plays of this problem (sched/phase/active.h), or NULL */
     bool (*stop)(void *data); /* asked now and then: true ends the play as the limit does; NULL: nothing does */

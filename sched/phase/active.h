@@ -19,7 +19,7 @@ typedef struct od_active {
     bool under_way;   /* an estimate */
     bool first;       /* it is the first one ever: tasks wait for that one, and for no other */
     unsigned count;   /* of active devices, the first that are not lost */
-    uint64_t set;     /* bit k: device k is active; 0: as `count` says */
+    od_placeset set;  /* the active devices; empty: as `count` says */
     size_t estimated; /* open tasks when that was last chosen, or was begun to be; 0: never for this batch */
     uint64_t batch;   /* od_known.batches then */
     bool begun;       /* some estimate has */

@@ -43,8 +43,8 @@ struct list {
     double *own;             /* by task: seconds of the way that it was expected to take */
     double *arrival;         /* by task: when its inputs are there */
     uint32_t *unsat;         /* by task */
-    uint64_t *there;         /* by item: bit k: it takes memory of device k */
-    uint64_t *asked;         /* by item: it is there, or a task that was placed there will bring it */
+    od_placeset *there;      /* by item: the devices of which it takes memory */
+    od_placeset *asked;      /* by item: it is there, or a task that was placed there will bring it */
     bool *made;              /* by item: it has contents */
     struct replica *replica; /* by item and device */
     double way_free;         /* when all that has been asked for has come */
@@ -76,7 +76,7 @@ static void enlist(struct list *w, uint32_t item, unsigned k)
     *(d->newest ? &replica_of(w, d->newest - 1, k)->newer : &d->oldest) = item + 1;
     d->newest = item + 1;
     d->bytes += w->p->size[item];
-    w->there[item] |= OD_BIT(k);
+    od_placeset_add(&w->there[item], k);
 }
 
 static void unlist(struct list *w, uint32_t item, unsigned k)
@@ -86,7 +86,7 @@ static void unlist(struct list *w, uint32_t item, unsigned k)
     *(r->older ? &replica_of(w, r->older - 1, k)->newer : &d->oldest) = r->newer;
     *(r->newer ? &replica_of(w, r->newer - 1, k)->older : &d->newest) = r->older;
     d->bytes -= w->p->size[item];
-    w->there[item] &= ~OD_BIT(k);
+    od_placeset_remove(&w->there[item], k);
 }
 
 /* --- placing ---------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static double lacking(const struct list *w, uint32_t task, unsigned k)
     const od_phase_problem *p = w->p;
     double seconds = 0;
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
-        if (!(w->asked[p->use[u]] & OD_BIT(k)) && needs_load(w, p->use[u]))
+        if (!od_placeset_has(w->asked[p->use[u]], k) && needs_load(w, p->use[u]))
             seconds += p->load[p->use[u]] * w->share_of_load;
     return seconds;
 }
@@ -144,7 +144,7 @@ static void place(struct list *w, uint32_t task, double now)
     w->own[task] = lacking(w, task, best);
     w->planned_loads += w->own[task];
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
-        w->asked[p->use[u]] |= OD_BIT(best);
+        od_placeset_add(&w->asked[p->use[u]], best);
     w->plan->place[task] = w->which[best];
     w->device[best].backlog += seconds_on(w, task, best);
     od_heap_push(&w->device[best].queue, task);
@@ -161,7 +161,7 @@ static void bring(struct list *w, uint32_t task, unsigned k, double now)
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
         uint32_t item = p->use[u];
         struct replica *r = replica_of(w, item, k);
-        if (w->there[item] & OD_BIT(k)) {
+        if (od_placeset_has(w->there[item], k)) {
             unlist(w, item, k);
         } else if (needs_load(w, item)) {
             w->way_free = fmax(w->way_free, now) + p->load[item] * w->share_of_load;
@@ -170,13 +170,13 @@ static void bring(struct list *w, uint32_t task, unsigned k, double now)
             r->arrival = now;
         }
         enlist(w, item, k);
-        w->asked[item] |= OD_BIT(k);
+        od_placeset_add(&w->asked[item], k);
         w->arrival[task] = fmax(w->arrival[task], r->arrival);
     }
     for (struct device *d = &w->device[k]; d->oldest && d->bytes > p->memory;) {
         uint32_t victim = d->oldest - 1;
         unlist(w, victim, k);
-        w->asked[victim] &= ~OD_BIT(k);
+        od_placeset_remove(&w->asked[victim], k);
     }
 }
 
@@ -213,10 +213,9 @@ static void end_task(struct list *w, unsigned k)
         if (!p->writes[u])
             continue;
         w->made[item] = true;
-        for (unsigned j = 0; j < w->n; j++)
-            if (j != k && (w->there[item] & OD_BIT(j)))
-                unlist(w, item, j);
-        w->asked[item] &= OD_BIT(k);
+        for (od_placeset_walk at = od_placeset_begin(od_placeset_without(w->there[item], k)); od_placeset_next(&at);)
+            unlist(w, item, at.place);
+        w->asked[item] = od_placeset_intersection(w->asked[item], od_placeset_of(k));
     }
     for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++)
         if (--w->unsat[p->successor[s]] == 0)
@@ -235,12 +234,12 @@ static int earliest_end(const struct list *w)
 }
 
 /* What is on the devices already. */
-static void begin(struct list *w, const uint64_t *copies)
+static void begin(struct list *w, const od_placeset *copies)
 {
     for (uint32_t item = 0; item < w->p->nitems; item++) {
-        w->made[item] = copies[item] != 0;
+        w->made[item] = !od_placeset_is_empty(copies[item]);
         for (unsigned k = 0; k < w->n; k++)
-            if (copies[item] & OD_BIT(w->which[k]))
+            if (od_placeset_has(copies[item], w->which[k]))
                 enlist(w, item, k);
         w->asked[item] = w->there[item];
     }

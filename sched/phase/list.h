@@ -19,7 +19,7 @@
 
 typedef struct od_list_problem {
     const od_phase_problem *tasks; /* whose `share` and `resident` are not looked at */
-    const uint64_t *copies;        /* by item, bit k: device k has it, or will */
+    const od_placeset *copies;     /* by item: devices that have it, or will */
     const od_slowness *slowness;   /* NULL: all devices are as fast as predicted */
     const unsigned *which;         /* the numbers of the devices that may be used, in turn */
     unsigned devices; /* a load takes od_phase_problem.load while so many load at once, and less where fewer do */

@@ -54,12 +54,12 @@ static double load_seconds(const struct maker *m, const od_known_item *item)
     return latency + size_of(m, item) * od_policy_loading(m->env) / m->env->inbound;
 }
 
-static uint64_t copies_of(const struct maker *m, const od_known_item *item)
+static od_placeset copies_of(const struct maker *m, const od_known_item *item)
 {
-    uint64_t copies = 0;
+    od_placeset copies = OD_NO_PLACES;
     for (unsigned k = 0; k < m->env->ndevices; k++)
         if (item->claimed[k].count || (item->datum && od_datum_is_expected(item->datum, k)))
-            copies |= OD_BIT(k);
+            od_placeset_add(&copies, k);
     return copies;
 }
 
@@ -78,7 +78,7 @@ static uint32_t number_of(struct maker *m, const od_known_item *item)
         snapshot->size[i] = size_of(m, item);
         snapshot->load[i] = load_seconds(m, item);
         snapshot->copies[i] = copies_of(m, item);
-        snapshot->resident[i] = snapshot->copies[i] & OD_BIT(m->k);
+        snapshot->resident[i] = od_placeset_has(snapshot->copies[i], m->k);
         snapshot->fresh[i] = is_fresh(item);
     }
     return m->item_number[item->id] - 1;

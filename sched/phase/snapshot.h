@@ -17,7 +17,7 @@ typedef struct od_snapshot {
     uint8_t *speed_class;
     uint32_t *kind, *first_use, *use, *first_successor, *successor;
     bool *writes, *resident, *fresh;
-    uint64_t *copies; /* by item, bit k: device k has it, or a task that is planned there will bring it */
+    od_placeset *copies; /* by item: devices that have it, or where a planned task will bring it */
 } od_snapshot;
 
 /* Of device k. OD_ENOMEM: there is none, nothing is to be freed. */

@@ -180,7 +180,7 @@ static void close_pinner(od_cuda *cuda)
 
 static bool is_peer(void *state, unsigned from, unsigned to)
 {
-    return ((od_cuda *)state)->peers[from] & OD_BIT(to);
+    return od_placeset_has(((od_cuda *)state)->peers[from], to);
 }
 
 enum { MIB = 1 << 20, WORTH_SAYING = 20 /* a finding, where more than one byte in so many is staged */ };
@@ -342,7 +342,7 @@ static void connect_peers(od_cuda *cuda, unsigned i, unsigned j)
         if (result && result != OD_CU_PEER_ACCESS_ALREADY_ENABLED)
             return;
     }
-    cuda->peers[i] |= OD_BIT(j);
+    od_placeset_add(&cuda->peers[i], j);
 }
 
 /* Where it finds no processors, in a container without /sys, hwloc complains to the user. */

@@ -145,7 +145,7 @@ struct od_cuda {
     bool has_pinner;
     hwloc_topology_t topology;
     unsigned ndevices;
-    uint64_t peers[OD_MAX_DEVICES]; /* bit j: device i reads and writes j's memory directly */
+    od_placeset peers[OD_MAX_DEVICES]; /* the devices whose memory each reads and writes directly */
     atomic_ullong copies, staged, bytes, staged_bytes;
     struct od_cublas *blas; /* queues.c */
     od_cuda_device device[OD_MAX_DEVICES];

@@ -46,7 +46,7 @@ static bool list_access(const od_cuda_device *d, od_cu_access *access, size_t *c
             i++;
         if (i == *count)
             access[(*count)++] = (od_cu_access){{OD_CU_LOCATION_DEVICE, other->gpu}, OD_CU_ACCESS_READ_WRITE};
-        if (other->gpu != d->gpu && !(cuda->peers[k] & OD_BIT(d->k)))
+        if (other->gpu != d->gpu && !od_placeset_has(cuda->peers[k], d->k))
             return false;
     }
     return true;

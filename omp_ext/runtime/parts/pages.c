@@ -33,12 +33,12 @@ typedef struct page {
     uintptr_t base; /* what of it lies in the array */
     size_t size;
     od_datum *part;
-    uint64_t readers; /* devices that have its contents, which are current where it has no writer */
-    int writer;       /* the one device that may write to it, or OD_NOWHERE */
-    bool dirty;       /* written to since it was the same everywhere */
-    unsigned moves;   /* how often it has been written to on another device than before */
-    uint64_t visible; /* views in which it is not closed */
-    uint64_t counted; /* devices that have memory for it beside their parts */
+    od_placeset readers; /* devices that have its contents, which are current where it has no writer */
+    int writer;          /* the one device that may write to it, or OD_NOWHERE */
+    bool dirty;          /* written to since it was the same everywhere */
+    unsigned moves;      /* how often it has been written to on another device than before */
+    od_placeset visible; /* views in which it is not closed: numbers as those of devices, and one more */
+    od_placeset counted; /* devices that have memory for it beside their parts */
     size_t account[];
 } page;
 
@@ -60,14 +60,14 @@ static size_t nvisible; /* pages, in each view */
 
 static void note_visible(page *p, unsigned k, bool visible)
 {
-    nvisible -= p->visible & OD_BIT(k) ? 1 : 0;
+    nvisible -= od_placeset_has(p->visible, k) ? 1 : 0;
     nvisible += visible;
-    p->visible = (p->visible & ~OD_BIT(k)) | (visible ? OD_BIT(k) : 0);
+    (visible ? od_placeset_add : od_placeset_remove)(&p->visible, k);
 }
 
 static void set_access(page *p, unsigned k)
 {
-    bool reads = p->readers & OD_BIT(k), writes = p->writer == (int)k;
+    bool reads = od_placeset_has(p->readers, k), writes = p->writer == (int)k;
     od_runtime_protect(p->window, k, p->base, p->size,
                        writes ? OD_WINDOW_OPEN : reads ? OD_WINDOW_READABLE : OD_WINDOW_CLOSED);
     note_visible(p, k, reads || writes);
@@ -108,9 +108,8 @@ static void copy(const page *p, unsigned k, char *to, const char *from)
 /* Where it is current, while it has no writer; NULL: its contents may be any. */
 static const char *source(const page *p)
 {
-    for (unsigned k = 0; p->readers >> k; k++)
-        if (p->readers & OD_BIT(k))
-            return seen(p, k);
+    if (!od_placeset_is_empty(p->readers))
+        return seen(p, od_placeset_first(p->readers));
     int place = od_engine_part_source(od_runtime.engine, p->part);
     return place == OD_NOWHERE ? NULL : held(p, place);
 }
@@ -118,11 +117,11 @@ static const char *source(const page *p)
 /* What has been written there is the same everywhere afterwards. */
 static void publish(page *p, unsigned from)
 {
-    uint64_t holders = od_engine_part_holders(od_runtime.engine, p->part);
+    od_placeset holders = od_engine_part_holders(od_runtime.engine, p->part);
     for (int to = 0; to <= OD_HOST; to++) {
-        if (holders & OD_BIT(to))
+        if (od_placeset_has(holders, to))
             copy(p, from, held(p, to), seen(p, from));
-        if (to < OD_SPILL && (p->readers & OD_BIT(to)))
+        if (to < OD_SPILL && od_placeset_has(p->readers, to))
             copy(p, from, seen(p, (unsigned)to), seen(p, from));
     }
     p->dirty = false;
@@ -137,7 +136,7 @@ static page *oldest(unsigned k, const page *but)
 {
     od_list_each(node, &pages) {
         page *p = od_container_of(node, page, link);
-        if (p != but && (p->counted & OD_BIT(k)))
+        if (p != but && od_placeset_has(p->counted, k))
             return p;
     }
     return NULL;
@@ -160,7 +159,7 @@ static unsigned may_exceed(unsigned k)
 
 static void take_memory(page *p, unsigned k)
 {
-    if (k == od_runtime_outside() || (p->counted & OD_BIT(k)) || has_it_in_its_part(p, k))
+    if (k == od_runtime_outside() || od_placeset_has(p->counted, k) || has_it_in_its_part(p, k))
         return;
     page *victim;
     bool taken = false;
@@ -172,7 +171,7 @@ static void take_memory(page *p, unsigned k)
     }
     if (!taken)
         p->account[k] = SIZE_MAX;
-    p->counted |= OD_BIT(k);
+    od_placeset_add(&p->counted, k);
     device[k].beside++;
 }
 
@@ -180,9 +179,9 @@ static void give_memory(page *p, unsigned k)
 {
     if (k == od_runtime_outside())
         od_window_discard(p->window, k, p->base, p->size);
-    if (!(p->counted & OD_BIT(k)))
+    if (!od_placeset_has(p->counted, k))
         return;
-    p->counted &= ~OD_BIT(k);
+    od_placeset_remove(&p->counted, k);
     device[k].beside--;
     if (p->account[k] != SIZE_MAX)
         od_engine_give_page(od_runtime.engine, k, p->account[k]);
@@ -193,7 +192,7 @@ static void give_memory(page *p, unsigned k)
 /* Another device, or nobody, has it instead. */
 static void revoke(page *p, unsigned k)
 {
-    p->readers &= ~OD_BIT(k);
+    od_placeset_remove(&p->readers, k);
     if (p->writer == (int)k)
         p->writer = OD_NOWHERE;
     set_access(p, k);
@@ -218,9 +217,9 @@ static void keep_few_visible(const page *but)
         return;
     od_list_each(node, &pages) {
         page *p = od_container_of(node, page, link);
-        for (unsigned k = 0; p != but && p->visible >> k; k++)
-            if (p->visible & OD_BIT(k))
-                leave(p, k);
+        od_placeset_walk at = od_placeset_begin(p->visible);
+        while (p != but && od_placeset_next(&at))
+            leave(p, at.place);
         if (nvisible <= most - most / 4)
             return;
     }
@@ -233,7 +232,7 @@ static void find_users(page *p)
 {
     for (unsigned k = 0; k < od_runtime.backend.ndevices; k++)
         if (p->part->window == p->window && od_runtime_granted(p->part, k) != OD_WINDOW_CLOSED) {
-            p->readers |= OD_BIT(k);
+            od_placeset_add(&p->readers, k);
             set_access(p, k);
             od_runtime_note_shown(p->part, k, OD_WINDOW_MIXED);
         }
@@ -284,7 +283,7 @@ static void bring(page *p, unsigned k)
 {
     const char *from = source(p);
     take_memory(p, k);
-    if (from && !(p->readers & OD_BIT(k)))
+    if (from && !od_placeset_has(p->readers, k))
         copy(p, k, seen(p, k), from);
 }
 
@@ -295,7 +294,7 @@ static void stop_writer(page *p)
     if (writer == OD_NOWHERE)
         return;
     p->writer = OD_NOWHERE;
-    p->readers |= OD_BIT(writer);
+    od_placeset_add(&p->readers, writer);
     set_access(p, (unsigned)writer);
 }
 
@@ -303,7 +302,7 @@ static void grant_read(page *p, unsigned k)
 {
     stop_writer(p);
     bring(p, k);
-    p->readers |= OD_BIT(k);
+    od_placeset_add(&p->readers, k);
     set_access(p, k);
 }
 
@@ -316,9 +315,9 @@ static void grant_write(page *p, unsigned k)
     stop_writer(p);
     bring(p, k);
     for (unsigned j = 0; j <= od_runtime_outside(); j++)
-        if (j != k && ((p->readers & OD_BIT(j)) || p->writer == (int)j))
+        if (j != k && (od_placeset_has(p->readers, j) || p->writer == (int)j))
             revoke(p, j);
-    p->readers = OD_BIT(k);
+    p->readers = od_placeset_of(k);
     p->writer = (int)k;
     p->dirty = true;
     p->moves++;
@@ -392,7 +391,7 @@ static void leave_used(const od_task *task, unsigned k, bool failed)
 
 static void drop_page(page *p)
 {
-    nvisible -= (size_t)__builtin_popcountll(p->visible); /* none is left */
+    nvisible -= od_placeset_count(p->visible); /* none is left */
     od_list_remove(&pages, &p->link);
     od_tree_remove(&by_address, &p->node);
     od_engine_return_part(od_runtime.engine, p->part);
@@ -405,9 +404,9 @@ static void settle_pages(unsigned k)
 {
     od_list_each(node, &pages) {
         page *p = od_container_of(node, page, link);
-        if ((p->readers & OD_BIT(k)) || p->writer == (int)k)
+        if (od_placeset_has(p->readers, k) || p->writer == (int)k)
             leave(p, k);
-        if (!p->readers && p->writer == OD_NOWHERE)
+        if (od_placeset_is_empty(p->readers) && p->writer == OD_NOWHERE)
             drop_page(p);
     }
 }

@@ -60,26 +60,25 @@ static void note_use(od_datum *d)
 {
     if (od_list_contains(&d->shown))
         od_list_remove(&shown, &d->shown);
-    if (d->visible)
+    if (!od_placeset_is_empty(d->visible))
         od_list_push_back(&shown, &d->shown);
 }
 
 void od_runtime_note_shown(od_datum *d, unsigned k, od_window_access access)
 {
     uint32_t n = od_shape_count(od_datum_shape(d));
-    nranges -= d->visible & OD_BIT(k) ? n : 0;
+    nranges -= od_placeset_has(d->visible, k) ? n : 0;
     nranges += access != OD_WINDOW_CLOSED ? n : 0;
-    d->visible &= ~OD_BIT(k);
-    d->visible |= access != OD_WINDOW_CLOSED ? OD_BIT(k) : 0;
+    (access != OD_WINDOW_CLOSED ? od_placeset_add : od_placeset_remove)(&d->visible, k);
     d->replica[k].shown = access;
-    if (access != OD_WINDOW_CLOSED || !d->visible)
+    if (access != OD_WINDOW_CLOSED || od_placeset_is_empty(d->visible))
         note_use(d);
 }
 
 /* As far as the system permits. Parts that kernels use stay. */
 static void try_to_close(od_datum *d, unsigned k)
 {
-    if (!(d->visible & OD_BIT(k)) || od_runtime_granted(d, k) != OD_WINDOW_CLOSED)
+    if (!od_placeset_has(d->visible, k) || od_runtime_granted(d, k) != OD_WINDOW_CLOSED)
         return;
     if (protect_part(d, k, OD_WINDOW_CLOSED))
         od_runtime_note_shown(d, k, OD_WINDOW_CLOSED);
@@ -94,8 +93,9 @@ static void close_oldest(size_t most)
         return;
     od_list_each(node, &shown) {
         od_datum *d = od_container_of(node, od_datum, shown);
-        for (unsigned k = 0; !d->lent && d->visible >> k; k++)
-            try_to_close(d, k);
+        od_placeset_walk at = od_placeset_begin(d->visible);
+        while (!d->lent && od_placeset_next(&at))
+            try_to_close(d, at.place);
         if (nranges <= most)
             return;
     }
@@ -135,8 +135,8 @@ void od_runtime_hide_part(od_datum *d, unsigned k)
 
 void od_runtime_hide_unused(od_datum *d)
 {
-    for (unsigned k = 0; d->visible >> k; k++)
-        od_runtime_hide_part(d, k);
+    for (od_placeset_walk at = od_placeset_begin(d->visible); od_placeset_next(&at);)
+        od_runtime_hide_part(d, at.place);
 }
 
 void od_runtime_hide_window(const od_window *window, unsigned k)
@@ -151,7 +151,7 @@ void od_runtime_hide_window(const od_window *window, unsigned k)
 /* Whether its contents are there and nowhere else, and nobody is about to have them. */
 static bool is_only_there(const od_datum *d, unsigned k, bool written)
 {
-    return (written || d->valid == OD_BIT(k)) && !d->transfers;
+    return (written || od_placeset_is_only(d->valid, k)) && !d->transfers;
 }
 
 void od_runtime_leave_part(od_datum *d, unsigned k, bool written)
@@ -160,7 +160,7 @@ void od_runtime_leave_part(od_datum *d, unsigned k, bool written)
     bool present = d->replica[k].state == OD_PRESENT;
     if (present && is_only_there(d, k, written))
         access = OD_WINDOW_OPEN;
-    else if (present && access == OD_WINDOW_CLOSED && (d->valid & OD_BIT(k)) && !d->writers)
+    else if (present && access == OD_WINDOW_CLOSED && od_placeset_has(d->valid, k) && !d->writers)
         access = OD_WINDOW_READABLE;
     od_runtime_show(d, k, access);
 }

@@ -406,7 +406,8 @@ static const od_link pcie = {.bandwidth = 12e9, .latency = 1e-6};
 static void assume(od_rates *rates)
 {
     unsigned n = rates->ndevices;
-    *rates = (od_rates){.ndevices = n};
+    memset(rates, 0, sizeof *rates);
+    rates->ndevices = n;
     for (unsigned from = 0; from <= n; from++)
         for (unsigned to = 0; to <= n; to++)
             rates->alone[from][to] = pcie;

@@ -32,7 +32,7 @@ void od_home_note(od_engine *e, od_datum *d)
             continue;
         d->result_on = k;
         od_list_push_back(&e->device[k].results, &d->result);
-        e->todo |= OD_BIT(k);
+        od_placeset_add(&e->todo, k);
         return;
     }
 }

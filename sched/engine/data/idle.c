@@ -94,9 +94,9 @@ static od_status keep_spilled(od_datum *d)
 
 od_status od_idle_forget(od_engine *e, od_datum *d)
 {
-    if ((d->valid & OD_BIT(OD_SPILL)) && keep_spilled(d))
+    if (od_placeset_has(d->valid, OD_SPILL) && keep_spilled(d))
         return OD_ENOMEM;
-    if (d->region && (d->valid & OD_BIT(OD_HOST)))
+    if (d->region && od_placeset_has(d->valid, OD_HOST))
         d->region->undefined = false;
     od_recipe_changed(e, d);
     od_memory_drop_all(e, d, OD_NOWHERE);

@@ -28,10 +28,10 @@ static void report_lost_contents(od_engine *e, const od_datum *d, unsigned k, co
 static void lose_contents(od_engine *e, od_datum *d, unsigned k)
 {
     if (od_datum_is_dirty(d, k) && od_datum_is_discarded(d))
-        d->valid = OD_BIT(OD_HOST);
+        d->valid = od_placeset_of(OD_HOST);
     else if (od_datum_is_stranded(e, d))
         report_lost_contents(e, d, k, "");
-    d->valid &= ~OD_BIT(k);
+    od_placeset_remove(&d->valid, k);
 }
 
 static void lose_replica(od_engine *e, od_datum *d, unsigned k)
@@ -41,7 +41,7 @@ static void lose_replica(od_engine *e, od_datum *d, unsigned k)
         report_lost_contents(e, d, k, ", of which the program holds the device address");
     if (od_datum_is_stranded(e, d) && d->transfers) /* one may have saved it */
         return;
-    if (d->valid & OD_BIT(k))
+    if (od_placeset_has(d->valid, k))
         lose_contents(e, d, k);
     bool being_loaded = r->state == OD_LOADING && !r->awaits_source;
     if (!r->pins && !being_loaded)
@@ -50,10 +50,10 @@ static void lose_replica(od_engine *e, od_datum *d, unsigned k)
 
 void od_loss_settle(od_engine *e, od_datum *d)
 {
-    for (uint64_t lost = d->nreplicas ? e->lost : 0; lost; lost &= lost - 1) {
-        unsigned k = (unsigned)__builtin_ctzll(lost);
-        if (d->replica[k].state != OD_ABSENT)
-            lose_replica(e, d, k);
+    od_placeset_walk at = od_placeset_begin(e->lost);
+    while (d->nreplicas && od_placeset_next(&at)) {
+        if (d->replica[at.place].state != OD_ABSENT)
+            lose_replica(e, d, at.place);
     }
 }
 

@@ -78,17 +78,17 @@ static void free_memory(od_engine *e, od_datum *d, unsigned k)
         od_emit(e, (od_event){.kind = OD_EVENT_DROP, .ns = od_engine_now(e), .place = (int)k, .datum = d});
     od_patches_free(r->patches);
     r->patches = NULL;
-    d->valid &= ~OD_BIT(k);
+    od_placeset_remove(&d->valid, k);
     d->nreplicas--;
     od_outside_update(e, d);
     od_memory_emit(e, k);
-    e->todo |= OD_BIT(k);
+    od_placeset_add(&e->todo, k);
 }
 
 void od_memory_drop(od_engine *e, od_datum *d, unsigned k)
 {
     if (d->replica[k].kept) {
-        d->valid &= ~OD_BIT(k);
+        od_placeset_remove(&d->valid, k);
         od_outside_update(e, d);
         return;
     }
@@ -154,7 +154,7 @@ static void evict(od_engine *e, od_datum *d, unsigned k)
     }
     if (od_datum_is_discarded(d)) {
         od_memory_drop(e, d, k);
-        d->valid = OD_BIT(OD_HOST);
+        d->valid = od_placeset_of(OD_HOST);
         return;
     }
     if (od_recipe_drops(e, d, k)) {
@@ -383,11 +383,11 @@ void od_memory_send_home(od_engine *e, od_datum *d, unsigned k)
  * it is, or nothing is to be kept; false: under way. */
 bool od_memory_store(od_engine *e, od_datum *d)
 {
-    if (d->valid == 0 || (d->valid & OD_BIT(OD_HOST)))
+    if (od_placeset_is_empty(d->valid) || od_placeset_has(d->valid, OD_HOST))
         return true;
     if (d->stores || od_datum_is_stranded(e, d))
         return false;
-    write_back(e, d, d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : od_source_device(e, d, OD_HOST), OD_HOST);
+    write_back(e, d, od_placeset_has(d->valid, OD_SPILL) ? OD_SPILL : od_source_device(e, d, OD_HOST), OD_HOST);
     return false;
 }
 
@@ -404,12 +404,12 @@ bool od_memory_save(od_engine *e, od_datum *d)
 /* Makes the spill area current, as od_memory_store() does with the program's memory; without one, that. */
 bool od_memory_spill(od_engine *e, od_datum *d)
 {
-    if (d->valid & OD_BIT(OD_SPILL))
+    if (od_placeset_has(d->valid, OD_SPILL))
         return true;
     if (refuge(e, d) == OD_HOST)
         return od_memory_store(e, d);
-    if (d->valid == 0) { /* undefined contents may be any */
-        d->valid = OD_BIT(OD_SPILL);
+    if (od_placeset_is_empty(d->valid)) { /* undefined contents may be any */
+        d->valid = od_placeset_of(OD_SPILL);
         return true;
     }
     if (d->stores || od_datum_is_stranded(e, d))
@@ -477,7 +477,7 @@ size_t od_memory_missing(const od_task *t, unsigned k)
 
 unsigned od_memory_nearest_device(const od_engine *e, const od_task *t)
 {
-    unsigned best = (unsigned)__builtin_ctzll(od_engine_active_set(e));
+    unsigned best = od_placeset_first(od_engine_active_set(e));
     for (unsigned k = best + 1; k < e->config.ndevices; k++)
         if (!od_engine_idles(e, k) && od_memory_missing(t, k) < od_memory_missing(t, best))
             best = k;
@@ -496,7 +496,7 @@ void od_memory_finish_transfer(od_engine *e, od_transfer *x)
         d->replica[x->to].state = OD_PRESENT;
     if (x->outdated)
         return;
-    d->valid |= OD_BIT(x->to);
+    od_placeset_add(&d->valid, x->to);
     if (x->to == OD_HOST) {
         od_seal_undo(e, d);
         od_shared_came_home(d);

@@ -42,7 +42,7 @@ void od_engine_return_part(od_engine *e, od_datum *d)
         return;
     od_request_advance(e, d);
     od_idle_settle(e, d);
-    e->todo = OD_BIT(e->config.ndevices) - 1;
+    e->todo = od_placeset_below(e->config.ndevices);
     od_engine_proceed(e);
 }
 
@@ -67,42 +67,44 @@ int od_engine_part_source(const od_engine *e, const od_datum *d)
 {
     if (d->writers && d->home >= 0 && d->home < OD_SPILL)
         return d->home;
-    for (unsigned k = 0; k < e->config.ndevices; k++)
-        if ((d->valid & OD_BIT(k) & ~e->lost) && d->replica[k].state == OD_PRESENT)
-            return (int)k;
-    return d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : d->valid & OD_BIT(OD_HOST) ? OD_HOST : OD_NOWHERE;
+    for (od_placeset_walk at = od_placeset_begin(od_engine_senders(e, d)); od_placeset_next(&at);)
+        if (d->replica[at.place].state == OD_PRESENT)
+            return (int)at.place;
+    return od_placeset_has(d->valid, OD_SPILL) ? OD_SPILL : od_placeset_has(d->valid, OD_HOST) ? OD_HOST : OD_NOWHERE;
 }
 
 /* Inside a region the program's memory changes only where OpenMP says so. */
 static void leave_program(od_engine *e, od_datum *d)
 {
-    const uint64_t host = OD_BIT(OD_HOST);
     od_region *region = d->region;
     if (!region || !e->config.spill)
         return;
-    if (d->valid & ~host) {
-        d->valid &= ~host;
+    od_placeset others = od_placeset_without(d->valid, OD_HOST);
+    if (!od_placeset_is_empty(others)) {
+        d->valid = others;
         return;
     }
     if (!od_memory_make_area(e, region))
         return;
-    if (d->valid)
+    if (!od_placeset_is_empty(d->valid))
         od_shape_copy(od_datum_shape(d), od_spill_address(region->spill, d->base), (const char *)d->base,
                        (od_stretch){0, d->size});
-    d->valid = OD_BIT(OD_SPILL);
+    d->valid = od_placeset_of(OD_SPILL);
 }
 
-uint64_t od_engine_part_holders(od_engine *e, od_datum *d)
+od_placeset od_engine_part_holders(od_engine *e, od_datum *d)
 {
-    bool any = !d->valid; /* contents will do: those of a replica are as good as those of the refuge */
+    bool any =
+        od_placeset_is_empty(d->valid); /* contents will do: those of a replica are as good as those of the refuge */
     leave_program(e, d);
-    if (!d->valid)
-        d->valid = OD_BIT(OD_HOST);
-    uint64_t holders = d->valid & (OD_BIT(OD_HOST) | OD_BIT(OD_SPILL));
+    if (od_placeset_is_empty(d->valid))
+        d->valid = od_placeset_of(OD_HOST);
+    od_placeset holders = od_placeset_intersection(d->valid, od_placeset_with(od_placeset_of(OD_HOST), OD_SPILL));
     for (unsigned k = 0; k < e->config.ndevices; k++)
         if (d->replica[k].state == OD_PRESENT)
-            holders |= OD_BIT(k);
-    d->valid |= any ? holders : 0;
+            od_placeset_add(&holders, k);
+    if (any)
+        d->valid = od_placeset_union(d->valid, holders);
     return holders;
 }
 
@@ -138,5 +140,5 @@ void od_engine_give_page(od_engine *e, unsigned k, size_t account)
     device->page_bytes -= od_pool_rounded(device->pool, od_window_page());
     od_pool_free(device->pool, account);
     od_memory_emit(e, k);
-    e->todo |= OD_BIT(k);
+    od_placeset_add(&e->todo, k);
 }

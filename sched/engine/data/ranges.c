@@ -50,7 +50,7 @@ static od_status materialise(od_engine *e, const od_region *region, uintptr_t ba
 static bool is_only_elsewhere(od_datum *d, void *arg)
 {
     bool *found = arg;
-    *found |= (d->valid && !(d->valid & OD_BIT(OD_HOST))) || d->pending;
+    *found |= (!od_placeset_is_empty(d->valid) && !od_placeset_has(d->valid, OD_HOST)) || d->pending;
     return !*found;
 }
 
@@ -152,7 +152,7 @@ static uint32_t add_outside(od_engine *e, od_request *r)
 
 static bool collect_unsealed(od_datum *d, void *arg)
 {
-    return !(d->valid & OD_BIT(OD_HOST)) || collect(d, arg);
+    return !od_placeset_has(d->valid, OD_HOST) || collect(d, arg);
 }
 
 /* Data of all parts of the regions are there. r NULL: they are counted. */

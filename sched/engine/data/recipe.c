@@ -17,7 +17,7 @@ static int32_t product_of(const od_task *t)
         const od_access *a = &t->access[i];
         if (!(a->mode & OD_WRITE))
             continue;
-        if (product >= 0 || (a->mode != OD_WRITE && a->datum->valid))
+        if (product >= 0 || (a->mode != OD_WRITE && !od_placeset_is_empty(a->datum->valid)))
             return -1;
         product = (int32_t)i;
     }
@@ -101,7 +101,7 @@ void od_recipe_forget(od_engine *e, od_datum *d)
     assert(!r->wanted);
     if (od_datum_is_dropped(d)) {
         od_recipe_settle(e, r);
-        d->valid = OD_BIT(OD_HOST);
+        d->valid = od_placeset_of(OD_HOST);
     }
     for (uint32_t i = 0; i < r->ninputs; i++)
         od_list_remove(&r->input[i].datum->recipes, &r->input[i].link);
@@ -189,7 +189,7 @@ bool od_recipe_drops(od_engine *e, od_datum *d, unsigned k)
     e->dropped++;
     for (uint32_t i = 0; i < r->ninputs; i++)
         r->input[i].datum->needed++;
-    d->valid = OD_BIT(OD_RECIPE);
+    d->valid = od_placeset_of(OD_RECIPE);
     return true;
 }
 

@@ -16,7 +16,7 @@ typedef struct straddling {
 
 static bool is_stale_on_host(const od_datum *d)
 {
-    return d->valid && !(d->valid & OD_BIT(OD_HOST));
+    return !od_placeset_is_empty(d->valid) && !od_placeset_has(d->valid, OD_HOST);
 }
 
 static bool find_straddling(od_datum *d, void *arg)

@@ -19,7 +19,7 @@
 /* Something has been moved for it, or is on its way. */
 static bool has_begun(const od_request_item *item)
 {
-    return item->started || item->written;
+    return item->started || !od_placeset_is_empty(item->written);
 }
 
 /* An update of a part of a region's datum: kernels beside it use other bytes, in a replica that has all of it. */
@@ -27,7 +27,7 @@ static bool is_beside_kernels(const od_engine *e, const od_request_item *item)
 {
     const od_datum *d = item->datum;
     bool is_update = item->kind == OD_REQUEST_PUSH || item->kind == OD_REQUEST_PULL;
-    bool has_contents = d->home == OD_NOWHERE || (d->valid & OD_BIT(d->home));
+    bool has_contents = d->home == OD_NOWHERE || od_placeset_has(d->valid, d->home);
     return is_update && e->config.spill && d->region && item->bytes < d->size && has_contents;
 }
 
@@ -50,7 +50,7 @@ static void leave_to_host(od_engine *e, od_datum *d)
 {
     od_memory_drop_all(e, d, OD_NOWHERE);
     od_memory_release_host(e, d);
-    d->valid = OD_BIT(OD_HOST);
+    d->valid = od_placeset_of(OD_HOST);
     od_outside_update(e, d);
     od_seal_undo(e, d);
 }
@@ -66,7 +66,10 @@ static bool renew(od_engine *e, od_request_item *item)
         return true;
     }
     if (item->moved) { /* through an address that was shown for writing, the program may write at any moment */
-        d->valid = OD_BIT(d->home) | (d->bound ? d->valid & OD_BIT(OD_HOST) : OD_BIT(OD_HOST));
+        if (d->bound && !od_placeset_has(d->valid, OD_HOST))
+            d->valid = od_placeset_of(d->home);
+        else
+            d->valid = od_placeset_with(od_placeset_of(d->home), OD_HOST);
         od_seal_undo(e, d);
         return true;
     }
@@ -97,12 +100,10 @@ static bool serve_write(od_engine *e, od_request_item *item)
 }
 
 /* A place other than the program's memory that holds the current contents; every transfer has ended. */
-static int holder(const od_engine *e, const od_datum *d)
+static int holder(const od_datum *d)
 {
-    for (unsigned k = 0; k < e->config.ndevices; k++)
-        if (d->valid & OD_BIT(k))
-            return (int)k;
-    return OD_SPILL;
+    od_placeset devices = od_placeset_devices(d->valid);
+    return od_placeset_is_empty(devices) ? OD_SPILL : (int)od_placeset_first(devices);
 }
 
 static bool move_part(od_engine *e, od_request_item *item, int from, int to)
@@ -129,20 +130,21 @@ static bool is_at_home_on_device(const od_engine *e, const od_datum *d)
 /* The copy that counts: that of a writer or of addresses that the program holds, or any that is current. */
 static int counting(const od_engine *e, const od_datum *d)
 {
-    return is_at_home_on_device(e, d) ? d->home : holder(e, d);
+    return is_at_home_on_device(e, d) ? d->home : holder(d);
 }
 
 /* Into which copy the part goes next: the one that counts, then those that tasks read. OD_NOWHERE: into no more. */
-static int next_copy(const od_engine *e, const od_datum *d, uint64_t written)
+static int next_copy(const od_engine *e, const od_datum *d, od_placeset written)
 {
-    if (!written)
+    if (od_placeset_is_empty(written))
         return counting(e, d);
     for (unsigned k = 0; k < e->config.ndevices; k++) {
-        bool outdated = d->replica[k].kept && !(d->valid & OD_BIT(k));
-        if (d->replica[k].pins && !outdated && !((written | e->lost) & OD_BIT(k)))
+        bool outdated = d->replica[k].kept && !od_placeset_has(d->valid, k);
+        if (d->replica[k].pins && !outdated && !od_placeset_has(written, k) && !od_device_is_lost(e, (int)k))
             return (int)k;
     }
-    return d->host_users && (d->valid & ~written & OD_BIT(OD_SPILL)) ? OD_SPILL : OD_NOWHERE;
+    bool spilled = od_placeset_has(d->valid, OD_SPILL) && !od_placeset_has(written, OD_SPILL);
+    return d->host_users && spilled ? OD_SPILL : OD_NOWHERE;
 }
 
 /*
@@ -157,30 +159,30 @@ static bool write_into_copies(od_engine *e, od_request_item *item)
     d->updating = true;
     do {
         if (item->moved) {
-            item->written |= OD_BIT(item->place);
+            od_placeset_add(&item->written, item->place);
             item->started = item->moved = false;
         }
         if (d->transfers)
             return false;
-        item->written &= ~e->lost;
+        item->written = od_placeset_minus(item->written, e->lost);
         place = next_copy(e, d, item->written);
         item->place = place;
     } while (place != OD_NOWHERE && move_part(e, item, OD_HOST, place));
     if (place != OD_NOWHERE)
         return false;
     for (unsigned k = 0; k < e->config.ndevices; k++)
-        if (d->replica[k].state != OD_ABSENT && !((item->written | e->lost) & OD_BIT(k)))
+        if (d->replica[k].state != OD_ABSENT && !od_placeset_has(item->written, k) && !od_device_is_lost(e, (int)k))
             od_memory_drop(e, d, k);
     d->valid = item->written;
     d->updating = false;
-    e->todo = OD_BIT(e->config.ndevices) - 1; /* who has waited for it, or for its memory */
+    e->todo = od_placeset_below(e->config.ndevices); /* who has waited for it, or for its memory */
     return true;
 }
 
 /* A task that asks while it runs has written to its copy, though the others count until it ends. */
 static bool counts_at_writer(const od_engine *e, const od_datum *d)
 {
-    return d->writers && is_at_home_on_device(e, d) && (d->valid & OD_BIT(d->home));
+    return d->writers && is_at_home_on_device(e, d) && od_placeset_has(d->valid, d->home);
 }
 
 static bool serve_pull(od_engine *e, od_request_item *item)
@@ -189,11 +191,15 @@ static bool serve_pull(od_engine *e, od_request_item *item)
     if (item->started)
         return item->moved;
     bool at_writer = counts_at_writer(e, d);
-    if (d->valid == 0 || (!at_writer && (d->valid & OD_BIT(OD_HOST))))
+    if (od_placeset_is_empty(d->valid) || (!at_writer && od_placeset_has(d->valid, OD_HOST)))
         return true;
     if (d->transfers)
         return false;
-    return move_part(e, item, at_writer ? d->home : d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : holder(e, d), OD_HOST);
+    return move_part(e, item,
+                     at_writer                             ? d->home
+                     : od_placeset_has(d->valid, OD_SPILL) ? OD_SPILL
+                                                           : holder(d),
+                     OD_HOST);
 }
 
 /* The host writes to it just now in the program's memory, or the asker itself reads it: that copy stays as it is. */
@@ -209,7 +215,7 @@ static bool keeps_its_copy(const od_request_item *item)
 static bool push_into_region(od_engine *e, od_request_item *item)
 {
     od_datum *d = item->datum;
-    bool elsewhere = d->valid & ~OD_BIT(OD_HOST);
+    bool elsewhere = !od_placeset_is_empty(od_placeset_without(d->valid, OD_HOST));
     if (d->updating)
         return write_into_copies(e, item);
     if (!item->started && (d->transfers || in_use(e, item)))
@@ -218,7 +224,7 @@ static bool push_into_region(od_engine *e, od_request_item *item)
         return true;
     if (!item->started && !elsewhere && !od_memory_spill(e, d))
         return false;
-    if (!(d->valid & ~OD_BIT(OD_HOST))) /* there is no spill area */
+    if (od_placeset_is_empty(od_placeset_without(d->valid, OD_HOST))) /* there is no spill area */
         return renew(e, item);
     return write_into_copies(e, item);
 }
@@ -233,8 +239,8 @@ static bool serve_push(od_engine *e, od_request_item *item)
         return write_into_copies(e, item);
     if (!item->started && (d->transfers || in_use(e, item)))
         return false;
-    bool in_program = d->valid & OD_BIT(OD_HOST);
-    if (!item->started && (whole || d->valid == 0 || in_program))
+    bool in_program = od_placeset_has(d->valid, OD_HOST);
+    if (!item->started && (whole || od_placeset_is_empty(d->valid) || in_program))
         return renew(e, item);
     if (item->started && d->bound && (whole || in_program))
         return renew(e, item);
@@ -254,7 +260,8 @@ static bool serve_settle(od_engine *e, od_request_item *item)
     od_datum *d = item->datum;
     if (d->exclusive && !precedes_task(item)) /* a copy of what is just being written would be none */
         return false;
-    if (!d->valid && in_use(e, item)) /* undefined contents in the spill area would be none on a device */
+    if (od_placeset_is_empty(d->valid) &&
+        in_use(e, item)) /* undefined contents in the spill area would be none on a device */
         return false;
     if (!od_memory_spill(e, d) || d->transfers || in_use(e, item))
         return false;
@@ -267,21 +274,20 @@ static bool serve_settle(od_engine *e, od_request_item *item)
 static bool serve_snapshot(od_engine *e, od_request_item *item)
 {
     od_datum *d = item->datum;
-    const uint64_t host = OD_BIT(OD_HOST);
-    if (!(d->valid & host) || !d->region)
+    if (!od_placeset_has(d->valid, OD_HOST) || !d->region)
         return true;
-    if (d->valid != host) { /* loads of it may be under way */
+    if (!od_placeset_is_only(d->valid, OD_HOST)) { /* loads of it may be under way */
         if (d->transfers)
             return false;
-        d->valid &= ~host;
+        od_placeset_remove(&d->valid, OD_HOST);
         return true;
     }
     if (d->writers && !precedes_task(item)) /* it is about to count elsewhere, or a host version writes it just now */
         return item->request->inside;
     if (!od_memory_spill(e, d) || d->transfers)
         return false;
-    if (d->valid & OD_BIT(OD_SPILL))
-        d->valid &= ~host;
+    if (od_placeset_has(d->valid, OD_SPILL))
+        od_placeset_remove(&d->valid, OD_HOST);
     return true;
 }
 
@@ -355,11 +361,11 @@ static void leave_region(od_engine *e, od_datum *d)
 {
     if (d->needed)
         return;
-    if (!d->region && !d->transfers && !d->items && !d->discarding && (d->valid & OD_BIT(OD_HOST))) {
+    if (!d->region && !d->transfers && !d->items && !d->discarding && od_placeset_has(d->valid, OD_HOST)) {
         od_attachments_release(d->attachments);
         d->attachments = NULL;
     }
-    if (!d->spill || d->region || d->transfers || (d->valid & OD_BIT(OD_SPILL)))
+    if (!d->spill || d->region || d->transfers || od_placeset_has(d->valid, OD_SPILL))
         return;
     od_memory_release_spill(e, d->spill, d->base, d->size);
     od_spill_release(d->spill);
@@ -441,11 +447,11 @@ static void enqueue(od_engine *e, od_request *request, od_request_item *item)
  * request comes after its rights. */
 static void distrust_copies(od_engine *e, od_datum *d, const od_request *request)
 {
-    bool may_differ = d->written_through && d->home >= 0 && d->home < OD_SPILL && (d->valid & OD_BIT(d->home));
+    bool may_differ = d->written_through && d->home >= 0 && d->home < OD_SPILL && od_placeset_has(d->valid, d->home);
     if (!may_differ || d->host_users > (request->task != NULL))
         return;
     od_memory_outdate(e, d);
-    d->valid = OD_BIT(d->home);
+    d->valid = od_placeset_of(d->home);
 }
 
 void od_request_begin(od_engine *e, od_request *request)

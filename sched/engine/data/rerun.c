@@ -68,7 +68,7 @@ void od_rerun_done(od_engine *e, od_task *t)
     od_recipe *r = t->remakes;
     t->state = OD_TASK_DONE;
     e->unfinished--;
-    r->product->valid = OD_BIT(t->place);
+    r->product->valid = od_placeset_of(t->place);
     od_recipe_settle(e, r);
     r->wanted = false;
     r->fresh = r->held = true;
@@ -79,5 +79,5 @@ void od_rerun_done(od_engine *e, od_task *t)
         od_recipe_destroy(e, r);
     else if (r->last || !e->config.recompute)
         od_recipe_forget(e, r->product);
-    e->todo = OD_BIT(e->config.ndevices) - 1;
+    e->todo = od_placeset_below(e->config.ndevices);
 }

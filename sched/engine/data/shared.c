@@ -20,8 +20,8 @@ void od_shared_came_home(const od_datum *d)
 static bool forget_home(od_datum *d, void *arg)
 {
     (void)arg;
-    if (d->valid != OD_BIT(OD_HOST))
-        d->valid &= ~OD_BIT(OD_HOST);
+    if (!od_placeset_is_only(d->valid, OD_HOST))
+        od_placeset_remove(&d->valid, OD_HOST);
     return true;
 }
 

@@ -17,7 +17,7 @@ size_t od_engine_shrink(od_engine *e, size_t memory)
     e->config.memory = memory;
     for (unsigned k = 0; k < e->config.ndevices; k++) {
         od_pool_shrink(e->device[k].pool, memory);
-        e->todo |= OD_BIT(k);
+        od_placeset_add(&e->todo, k);
     }
     od_engine_proceed(e);
     return memory;

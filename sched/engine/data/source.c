@@ -5,11 +5,12 @@
 int od_source_device(const od_engine *e, const od_datum *d, int to)
 {
     int best = OD_NOWHERE;
-    for (unsigned k = 0; k < e->config.ndevices; k++) {
-        if (!(d->valid & OD_BIT(k) & ~e->lost) || d->replica[k].state != OD_PRESENT)
+    for (od_placeset_walk at = od_placeset_begin(od_engine_senders(e, d)); od_placeset_next(&at);) {
+        int k = (int)at.place;
+        if (d->replica[k].state != OD_PRESENT)
             continue;
-        if (best == OD_NOWHERE || od_engine_link(e, (int)k, to)->bandwidth > od_engine_link(e, best, to)->bandwidth)
-            best = (int)k;
+        if (best == OD_NOWHERE || od_engine_link(e, k, to)->bandwidth > od_engine_link(e, best, to)->bandwidth)
+            best = k;
     }
     return best;
 }
@@ -19,7 +20,9 @@ static const double clearly = 1.5; /* links are measured, and measurements diffe
 /* A peer only where its link is clearly faster, or where the host's copy is stale. */
 static int complete_source(const od_engine *e, const od_datum *d, unsigned k)
 {
-    int host = d->valid & OD_BIT(OD_HOST) ? OD_HOST : d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : OD_NOWHERE;
+    int host = od_placeset_has(d->valid, OD_HOST)    ? OD_HOST
+               : od_placeset_has(d->valid, OD_SPILL) ? OD_SPILL
+                                                     : OD_NOWHERE;
     int peer = e->config.peer || host == OD_NOWHERE ? od_source_device(e, d, (int)k) : OD_NOWHERE;
     if (host == OD_NOWHERE || peer == OD_NOWHERE)
         return peer == OD_NOWHERE ? host : peer;
@@ -47,13 +50,14 @@ static int least_busy(const od_engine *e, const od_datum *d, int peer, unsigned 
 {
     double bandwidth = od_engine_link(e, peer, (int)k)->bandwidth;
     int best = OD_NOWHERE;
-    for (unsigned j = 0; j < e->config.ndevices; j++) {
+    for (od_placeset_walk at = od_placeset_begin(od_engine_senders(e, d)); od_placeset_next(&at);) {
+        int j = (int)at.place;
         const od_replica *r = &d->replica[j];
-        if (!(d->valid & OD_BIT(j) & ~e->lost) || r->state != OD_PRESENT || r->sends >= e->fan[j] ||
-            bandwidth > clearly * od_engine_link(e, (int)j, (int)k)->bandwidth)
+        if (r->state != OD_PRESENT || r->sends >= e->fan[j] ||
+            bandwidth > clearly * od_engine_link(e, j, (int)k)->bandwidth)
             continue;
         if (best == OD_NOWHERE || r->sends < d->replica[best].sends)
-            best = (int)j;
+            best = j;
     }
     return best;
 }

@@ -94,7 +94,7 @@ void od_transfer_uncount(od_engine *e, od_transfer *x)
         e->device[place].transfers--;
         e->device[place].loads -= side && x->kind == OD_LOAD;
         e->device[place].stores -= !side && x->to >= OD_SPILL;
-        e->todo |= OD_BIT(place);
+        od_placeset_add(&e->todo, place);
     }
     if (x->from < OD_SPILL) {
         d->replica[x->from].pins--;

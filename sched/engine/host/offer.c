@@ -36,7 +36,8 @@ typedef struct offer {
  * reaches it. */
 static bool reaches_region(const od_engine *e, const od_task *t, const od_datum *d)
 {
-    return !e->config.spill || (e->config.in_process && t->uses_spill && d->valid && !e->config.spill_limit);
+    return !e->config.spill ||
+           (e->config.in_process && t->uses_spill && !od_placeset_is_empty(d->valid) && !e->config.spill_limit);
 }
 
 static bool may_use(const od_engine *e, const od_task *t, const od_access *a)
@@ -167,7 +168,7 @@ static bool give_one(od_engine *e)
     if (!best.task)
         return false;
     od_buffer_take_back(e, best.task, best.k);
-    e->todo |= OD_BIT(best.k); /* another may be the first there now, or have waited for rights */
+    od_placeset_add(&e->todo, best.k); /* another may be the first there now, or have waited for rights */
     best.task->place = OD_NOWHERE; /* no device has been given it */
     od_host_wait(e, best.task);
     return true;

@@ -76,14 +76,14 @@ static uint64_t bytes_on(const od_task *task, unsigned k)
 }
 
 /* The device, of those left, that holds most of what the tasks use; among equals the one with the shortest plan. */
-static unsigned best_device(const struct static_policy *policy, uint64_t left, od_task *const *tasks, uint32_t count)
+static unsigned best_device(const struct static_policy *policy, od_placeset left, od_task *const *tasks, uint32_t count)
 {
     unsigned best = 0;
     uint64_t most = 0;
     bool any = false;
     for (unsigned k = 0; k < policy->env.ndevices; k++) {
         uint64_t bytes = 0;
-        if (!(left & OD_BIT(k)) || od_policy_is_idle(&policy->env, k))
+        if (!od_placeset_has(left, k) || od_policy_is_idle(&policy->env, k))
             continue;
         for (uint32_t i = 0; i < count; i++)
             bytes += bytes_on(tasks[i], k);
@@ -135,11 +135,11 @@ static void emit_part(const struct static_policy *policy, unsigned k, uint32_t b
 /* `tasks` in the order of the parts. */
 static void hand_out(struct static_policy *policy, od_task **tasks, const uint32_t *begin)
 {
-    uint64_t left = UINT64_MAX;
+    od_placeset left = od_placeset_below(policy->env.ndevices);
     unsigned parts = od_policy_active(&policy->env);
     for (unsigned part = 0; part < parts; part++) {
         unsigned k = best_device(policy, left, tasks + begin[part], begin[part + 1] - begin[part]);
-        left &= ~OD_BIT(k);
+        od_placeset_remove(&left, k);
         emit_part(policy, k, begin[parts], tasks + begin[part], begin[part + 1] - begin[part]);
         for (uint32_t i = begin[part]; i < begin[part + 1]; i++) {
             od_list_remove(&policy->arrived, &tasks[i]->link);

@@ -34,9 +34,9 @@ static uint32_t count_missing(const struct view *view, const struct slot *slot)
 static bool key_is_low(const struct view *view, uint32_t id)
 {
     const struct standing *standing = &view->missing->standing[id];
-    bool first = belongs_first(view, id), parked = standing->parked & OD_BIT(view->k);
+    bool first = belongs_first(view, id), parked = od_placeset_has(standing->parked, view->k);
     bool waits = parked || od_heap_contains(&view->first, id); /* it is found there when no datum has an S0 */
-    if (standing->raised & OD_BIT(view->k) || (!first && (waits || !belongs_second(view, id))))
+    if (od_placeset_has(standing->raised, view->k) || (!first && (waits || !belongs_second(view, id))))
         return false;
     const od_heap *heap = first ? &view->first : &view->second;
     if (view->missing->rules.threshold)
@@ -51,7 +51,7 @@ static bool want_is_valid(const struct view *view, uint32_t id)
     const od_missing *missing = view->missing;
     const struct want *want = want_of(view, id);
     const struct source *source = &missing->sources[id];
-    bool resident = missing->standing[id].resident & OD_BIT(view->k);
+    bool resident = od_placeset_has(missing->standing[id].resident, view->k);
     struct set s0 = {0}, s1 = {0};
     uint64_t ns = 0;
     uint32_t planned = 0;
@@ -81,8 +81,8 @@ static bool free_is_valid(const struct view *view)
     for (uint32_t number = 0; number < view->missing->nslots; number++) {
         const struct slot *slot = &view->missing->slots[number];
         bool lacks_nothing = slot->ready && count_missing(view, slot) == 0;
-        bool listed = view->free[number / 64] & OD_BIT(number % 64);
-        bool found = view->free_words[number / 4096] & OD_BIT(number / 64 % 64);
+        bool listed = view->free[number / 64] & (UINT64_C(1) << number % 64);
+        bool found = view->free_words[number / 4096] & (UINT64_C(1) << number / 64 % 64);
         if (listed != lacks_nothing || (found != (view->free[number / 64] != 0)))
             return false;
         count += listed;

@@ -58,7 +58,7 @@ static void update_first(struct view *view)
     for (uint32_t i = 0; i < view->nraised; i++) {
         uint32_t id = view->raised[i];
         prefetch_key(view, i + PREFETCH_AHEAD);
-        view->missing->standing[id].raised &= ~OD_BIT(view->k);
+        od_placeset_remove(&view->missing->standing[id].raised, view->k);
         if (!belongs_first(view, id))
             park_if_second(view, id);
         else if (!view->missing->rules.threshold)
@@ -73,7 +73,7 @@ static void update_second(struct view *view)
 {
     for (uint32_t i = 0; i < view->nparked; i++) {
         uint32_t id = view->parked[i];
-        view->missing->standing[id].parked &= ~OD_BIT(view->k);
+        od_placeset_remove(&view->missing->standing[id].parked, view->k);
         if (belongs_second(view, id))
             update_rank(view, &view->second, &view->first, id);
     }

@@ -5,7 +5,7 @@
  * Every change is one of four: a task enters or leaves the ready set (offer, take), a datum comes to a device or
  * leaves it (arrive, depart). A visit of one task by arrive or depart looks at where its other data are and touches
  * at most the counters of what it lacks of them, when that is two data or fewer. A task that enters or leaves the
- * ready set touches such counters on all devices, which are found together: sets of devices are bits of a word.
+ * ready set touches such counters on all devices, which are found together, as sets (memmgr/data/placeset.h).
  */
 #include "sched/policy/darts/visit.h"
 
@@ -38,9 +38,9 @@ static void leave_s0(struct want *want, const struct slot *slot)
 static inline void raise(struct view *view, uint32_t id)
 {
     struct standing *standing = &view->missing->standing[id];
-    if (standing->raised & OD_BIT(view->k))
+    if (od_placeset_has(standing->raised, view->k))
         return;
-    standing->raised |= OD_BIT(view->k);
+    od_placeset_add(&standing->raised, view->k);
     view->raised[view->nraised++] = id;
 }
 
@@ -48,11 +48,12 @@ static inline void raise(struct view *view, uint32_t id)
 static inline void raise_all(od_missing *missing, uint32_t id)
 {
     struct standing *standing = &missing->standing[id];
-    for (uint64_t left = missing->absent[id] & ~standing->raised; left; left &= left - 1) {
-        struct view *view = &missing->views[__builtin_ctzll(left)];
+    od_placeset_walk at = od_placeset_begin(od_placeset_minus(missing->absent[id], standing->raised));
+    while (od_placeset_next(&at)) {
+        struct view *view = &missing->views[at.place];
         view->raised[view->nraised++] = id;
     }
-    standing->raised |= missing->absent[id];
+    standing->raised = od_placeset_union(standing->raised, missing->absent[id]);
 }
 
 /* The S1 of an absent datum has grown: without an S0 it is no candidate before the others. */
@@ -69,17 +70,17 @@ static inline void raise_second(struct view *view, uint32_t id)
 static void free_add(struct view *view, uint32_t number)
 {
     uint32_t word = number / 64;
-    view->free[word] |= OD_BIT(number % 64);
-    view->free_words[word / 64] |= OD_BIT(word % 64);
+    view->free[word] |= UINT64_C(1) << number % 64;
+    view->free_words[word / 64] |= UINT64_C(1) << word % 64;
     view->nfree++;
 }
 
 static void free_remove(struct view *view, uint32_t number)
 {
     uint32_t word = number / 64;
-    view->free[word] &= ~OD_BIT(number % 64);
+    view->free[word] &= ~(UINT64_C(1) << number % 64);
     if (!view->free[word])
-        view->free_words[word / 64] &= ~OD_BIT(word % 64);
+        view->free_words[word / 64] &= ~(UINT64_C(1) << word % 64);
     view->nfree--;
 }
 
@@ -115,7 +116,7 @@ static void visit_load(struct view *view, const struct lacks *lacks, uint32_t id
 /* The datum counts as present on the view's device from now on. */
 static void arrive(struct view *view, uint32_t id, visit_function *visit)
 {
-    view->missing->absent[id] &= ~OD_BIT(view->k);
+    od_placeset_remove(&view->missing->absent[id], view->k);
     *want_of(view, id) = (struct want){0};
     od_missing_drop_candidate(view, id);
     visit_ready(view, id, visit);
@@ -142,7 +143,7 @@ static void visit_departure(struct view *view, const struct lacks *lacks, uint32
 static void depart(struct view *view, uint32_t id)
 {
     visit_ready(view, id, visit_departure);
-    view->missing->absent[id] |= OD_BIT(view->k);
+    od_placeset_add(&view->missing->absent[id], view->k);
     if (view->missing->rules.in_turn)
         set_tie(view, id, INT32_MAX - view->evictions);
     raise(view, id);
@@ -152,7 +153,7 @@ static void depart(struct view *view, uint32_t id)
 static void recheck(struct view *view, uint32_t id)
 {
     const struct source *source = &view->missing->sources[id];
-    if (!is_absent(view, id) && !(view->missing->standing[id].resident & OD_BIT(view->k)) &&
+    if (!is_absent(view, id) && !od_placeset_has(view->missing->standing[id].resident, view->k) &&
         view->planned_reads[id] == 0 && source->datum->replica[view->k].buffered_uses == 0)
         depart(view, id);
 }
@@ -161,21 +162,22 @@ static void recheck(struct view *view, uint32_t id)
 
 /* Devices where a task lacks no datum, exactly one, exactly two. */
 struct lacking {
-    uint64_t none, one, two;
+    od_placeset none, one, two;
 };
 
 static struct lacking lacking_of(const od_missing *missing, const struct slot *slot)
 {
     const uint32_t *inputs = inputs_of(slot);
-    uint64_t any = 0, several = 0, many = 0;
+    od_placeset any = OD_NO_PLACES, several = OD_NO_PLACES, many = OD_NO_PLACES;
     for (uint32_t i = 0; i < slot->ninputs; i++) {
-        uint64_t absent = missing->absent[inputs[i]];
-        many |= several & absent;
-        several |= any & absent;
-        any |= absent;
+        od_placeset absent = missing->absent[inputs[i]];
+        many = od_placeset_union(many, od_placeset_intersection(several, absent));
+        several = od_placeset_union(several, od_placeset_intersection(any, absent));
+        any = od_placeset_union(any, absent);
     }
-    return (struct lacking){
-        .none = ~any & (OD_BIT(missing->env.ndevices) - 1), .one = any & ~several, .two = several & ~many};
+    return (struct lacking){.none = od_placeset_minus(od_placeset_below(missing->env.ndevices), any),
+                            .one = od_placeset_minus(any, several),
+                            .two = od_placeset_minus(several, many)};
 }
 
 /* Counts a new ready task on all devices; what it lacks may have become a better choice. */
@@ -183,17 +185,19 @@ static void count_in(od_missing *missing, const struct slot *slot, uint32_t numb
 {
     const uint32_t *inputs = inputs_of(slot);
     struct lacking lacking = lacking_of(missing, slot);
-    for (uint64_t left = lacking.none; left; left &= left - 1)
-        free_add(&missing->views[__builtin_ctzll(left)], number);
+    for (od_placeset_walk at = od_placeset_begin(lacking.none); od_placeset_next(&at);)
+        free_add(&missing->views[at.place], number);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         uint32_t id = inputs[i];
-        uint64_t absent = missing->absent[id];
+        od_placeset absent = missing->absent[id];
         missing->standing[id].left_ns += slot->ns;
         raise_all(missing, id);
-        for (uint64_t left = absent & lacking.one; left; left &= left - 1)
-            enter_s0(&missing->views[__builtin_ctzll(left)].want[id], slot);
-        for (uint64_t left = absent & lacking.two; left; left &= left - 1)
-            set_add(&missing->views[__builtin_ctzll(left)].want[id].s1, slot->priority);
+        for (od_placeset_walk at = od_placeset_begin(od_placeset_intersection(absent, lacking.one));
+             od_placeset_next(&at);)
+            enter_s0(&missing->views[at.place].want[id], slot);
+        for (od_placeset_walk at = od_placeset_begin(od_placeset_intersection(absent, lacking.two));
+             od_placeset_next(&at);)
+            set_add(&missing->views[at.place].want[id].s1, slot->priority);
     }
 }
 
@@ -204,24 +208,28 @@ PREFETCH void prefetch_counters(const od_missing *missing, const struct slot *sl
         return;
     const uint32_t *inputs = inputs_of(slot);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
-        for (uint64_t left = missing->absent[inputs[i]] & (lacking.one | lacking.two); left; left &= left - 1)
-            __builtin_prefetch(&missing->views[__builtin_ctzll(left)].want[inputs[i]], 1);
+        od_placeset few =
+            od_placeset_intersection(missing->absent[inputs[i]], od_placeset_union(lacking.one, lacking.two));
+        for (od_placeset_walk at = od_placeset_begin(few); od_placeset_next(&at);)
+            __builtin_prefetch(&missing->views[at.place].want[inputs[i]], 1);
     }
 }
 
 static void count_out(od_missing *missing, const struct slot *slot, uint32_t number, struct lacking lacking)
 {
     const uint32_t *inputs = inputs_of(slot);
-    for (uint64_t left = lacking.none; left; left &= left - 1)
-        free_remove(&missing->views[__builtin_ctzll(left)], number);
+    for (od_placeset_walk at = od_placeset_begin(lacking.none); od_placeset_next(&at);)
+        free_remove(&missing->views[at.place], number);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         uint32_t id = inputs[i];
-        uint64_t absent = missing->absent[id];
+        od_placeset absent = missing->absent[id];
         missing->standing[id].left_ns -= slot->ns;
-        for (uint64_t left = absent & lacking.one; left; left &= left - 1)
-            leave_s0(&missing->views[__builtin_ctzll(left)].want[id], slot);
-        for (uint64_t left = absent & lacking.two; left; left &= left - 1)
-            set_remove(&missing->views[__builtin_ctzll(left)].want[id].s1, slot->priority);
+        for (od_placeset_walk at = od_placeset_begin(od_placeset_intersection(absent, lacking.one));
+             od_placeset_next(&at);)
+            leave_s0(&missing->views[at.place].want[id], slot);
+        for (od_placeset_walk at = od_placeset_begin(od_placeset_intersection(absent, lacking.two));
+             od_placeset_next(&at);)
+            set_remove(&missing->views[at.place].want[id].s1, slot->priority);
     }
 }
 
@@ -348,23 +356,24 @@ void od_missing_reclaim(od_missing *missing, const od_datum *datum, od_plan *pla
     }
 }
 
-uint64_t od_missing_lacking(const od_missing *missing, const od_task *task, size_t *bytes, size_t *lacking)
+od_placeset od_missing_lacking(const od_missing *missing, const od_task *task, size_t *bytes, size_t *lacking)
 {
     const struct slot *slot = &missing->slots[slot_of(task)];
     const uint32_t *inputs = inputs_of(slot);
-    uint64_t all = OD_BIT(missing->env.ndevices) - 1, some = 0;
+    od_placeset all = od_placeset_below(missing->env.ndevices), some = OD_NO_PLACES;
     *bytes = 0;
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         *bytes += missing->sources[inputs[i]].size;
-        some |= all & ~missing->absent[inputs[i]];
+        some = od_placeset_union(some, od_placeset_minus(all, missing->absent[inputs[i]]));
     }
     if (*bytes == 0)
         some = all;
-    for (uint64_t left = some; left; left &= left - 1)
-        lacking[__builtin_ctzll(left)] = 0;
-    for (uint32_t i = 0; some && i < slot->ninputs; i++) {
-        for (uint64_t left = some & missing->absent[inputs[i]]; left; left &= left - 1)
-            lacking[__builtin_ctzll(left)] += missing->sources[inputs[i]].size;
+    for (od_placeset_walk at = od_placeset_begin(some); od_placeset_next(&at);)
+        lacking[at.place] = 0;
+    for (uint32_t i = 0; !od_placeset_is_empty(some) && i < slot->ninputs; i++) {
+        od_placeset_walk at = od_placeset_begin(od_placeset_intersection(some, missing->absent[inputs[i]]));
+        while (od_placeset_next(&at))
+            lacking[at.place] += missing->sources[inputs[i]].size;
     }
     return some;
 }
@@ -395,7 +404,7 @@ uint32_t od_missing_owned(const od_missing *missing)
 /* Asks again for the transfer times where other places than before hold the datum. */
 static void update_transfer(od_missing *missing, const struct source *source)
 {
-    if (source->datum->valid == source->valid)
+    if (od_placeset_equal(source->datum->valid, source->valid))
         return;
     uint32_t id = source->datum->id;
     od_missing_ask_transfer(missing, id);
@@ -407,7 +416,7 @@ void od_missing_incoming(od_missing *missing, const od_datum *datum, unsigned k)
     const struct source *source = source_of(missing, datum);
     if (!source)
         return;
-    missing->standing[datum->id].resident |= OD_BIT(k);
+    od_placeset_add(&missing->standing[datum->id].resident, k);
     if (is_absent(&missing->views[k], datum->id))
         arrive(&missing->views[k], datum->id, visit_arrival);
     update_transfer(missing, source);
@@ -419,7 +428,7 @@ void od_missing_evicted(od_missing *missing, const od_datum *datum, unsigned k)
     const struct source *source = source_of(missing, datum);
     if (!source)
         return;
-    missing->standing[datum->id].resident &= ~OD_BIT(k);
+    od_placeset_remove(&missing->standing[datum->id].resident, k);
     recheck(&missing->views[k], datum->id);
     update_transfer(missing, source);
 }
@@ -467,7 +476,7 @@ static void take_found(struct view *view)
             const struct slot *slot = &missing->slots[taken[j]];
             __builtin_prefetch(slot->task, 1);
             lacking[j] = lacking_of(missing, slot);
-            lacking[j].none &= ~OD_BIT(view->k);
+            od_placeset_remove(&lacking[j].none, view->k);
             prefetch_counters(missing, slot, lacking[j]);
         }
         for (uint32_t j = 0; j < count; j++)

@@ -199,8 +199,9 @@ static struct darts_device *direct_push(struct darts *darts, od_task *task)
 {
     size_t lacking[OD_MAX_DEVICES], bytes, fewest = 0;
     struct darts_device *best = NULL;
-    for (uint64_t left = od_missing_lacking(darts->missing, task, &bytes, lacking); left; left &= left - 1) {
-        unsigned k = (unsigned)__builtin_ctzll(left);
+    od_placeset_walk at = od_placeset_begin(od_missing_lacking(darts->missing, task, &bytes, lacking));
+    while (od_placeset_next(&at)) {
+        unsigned k = at.place;
         if (!goes_there(darts, lacking[k], bytes) || od_policy_is_idle(&darts->env, k))
             continue;
         size_t count = queued(darts, k);
@@ -247,7 +248,7 @@ static void plan_urgent(struct darts *darts, od_task *task, od_plan *plan)
 {
     size_t lacking[OD_MAX_DEVICES], bytes;
     if (darts->env.decided) {
-        bool finds_some = od_missing_lacking(darts->missing, task, &bytes, lacking) & OD_BIT(plan->k);
+        bool finds_some = od_placeset_has(od_missing_lacking(darts->missing, task, &bytes, lacking), plan->k);
         emit_place(darts, task, plan->k, finds_some ? lacking[plan->k] : bytes, bytes);
     }
     od_missing_plan(darts->missing, task, plan);

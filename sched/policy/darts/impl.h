@@ -52,16 +52,16 @@ struct source {
     struct use *uses;      /* in order of arrival */
     uint32_t nlisted, capacity;
     uint32_t nuses; /* those that are not out of date */
-    uint64_t valid; /* od_datum.valid when the transfer times were asked for */
-    size_t size;    /* od_datum.size */
+    od_placeset valid; /* od_datum.valid when the transfer times were asked for */
+    size_t size;       /* od_datum.size */
 };
 
 /* What choices and visits look at of a datum, for all devices. */
 struct standing {
-    uint64_t left_ns;  /* total time of the ready tasks that read it */
-    uint64_t raised;   /* bit k: in view.raised of device k */
-    uint64_t parked;   /* bit k: in view.parked */
-    uint64_t resident; /* bit k: holds memory there */
+    uint64_t left_ns;     /* total time of the ready tasks that read it */
+    od_placeset raised;   /* devices: in view.raised */
+    od_placeset parked;   /* in view.parked */
+    od_placeset resident; /* holds memory there */
 };
 
 /* The highest priority of a set and how many tasks have it; with no holder it is an upper bound. */
@@ -112,7 +112,7 @@ struct od_missing {
     uint32_t nfree_slots;
     struct source *sources;
     struct standing *standing; /* by datum */
-    uint64_t *absent;          /* by datum, bit k: no memory on device k, and no plan or task buffer that promises it */
+    od_placeset *absent;       /* by datum: devices without memory for it, or a plan or task buffer that promises it */
     od_heap urgent;            /* slots of ready tasks, the last resort first; some no longer ready */
     uint32_t *taken;           /* slots on their way into a plan */
     uint32_t ntaken;
@@ -138,7 +138,7 @@ static inline struct want *want_of(const struct view *view, uint32_t id)
 
 static inline bool is_absent(const struct view *view, uint32_t id)
 {
-    return view->missing->absent[id] >> view->k & 1;
+    return od_placeset_has(view->missing->absent[id], view->k);
 }
 
 /* The datum's record, or NULL: no task has asked for it yet. */

@@ -85,9 +85,9 @@ void od_missing_unplan(od_missing *missing, od_task *task, od_plan *plan);
 /* Does so with all tasks that read the datum (Algorithm 10, line 8). */
 void od_missing_reclaim(od_missing *missing, const od_datum *datum, od_plan *plan);
 
-/* The bits of devices where an adopted task finds some of its input, or all where it reads no bytes. In `*bytes` how
+/* The devices where an adopted task finds some of its input, or all where it reads no bytes. In `*bytes` how
  * many it reads, in `lacking`, by such device, how many of them are not there. */
-uint64_t od_missing_lacking(const od_missing *missing, const od_task *task, size_t *bytes, size_t *lacking);
+od_placeset od_missing_lacking(const od_missing *missing, const od_task *task, size_t *bytes, size_t *lacking);
 /* Seconds to bring what it lacks. */
 double od_missing_load_time(const od_missing *missing, const od_task *task, unsigned k);
 uint32_t od_missing_ready(const od_missing *missing); /* tasks in the ready set */

@@ -216,15 +216,17 @@ static void open_source(od_missing *missing, const od_datum *datum)
 {
     struct source *source = &missing->sources[datum->id];
     struct standing *standing = &missing->standing[datum->id];
-    uint64_t absent = 0;
+    od_placeset absent = OD_NO_PLACES;
     assert(!source->datum && !source->nlisted);
     source->datum = datum;
     source->size = datum->size;
     /* Where another datum had the id before, its places in the views' lists stay. */
     *standing = (struct standing){.raised = standing->raised, .parked = standing->parked};
     for (unsigned k = 0; k < missing->env.ndevices; k++) {
-        standing->resident |= od_datum_is_resident(datum, k) ? OD_BIT(k) : 0;
-        absent |= od_datum_is_expected(datum, k) ? 0 : OD_BIT(k);
+        if (od_datum_is_resident(datum, k))
+            od_placeset_add(&standing->resident, k);
+        if (!od_datum_is_expected(datum, k))
+            od_placeset_add(&absent, k);
         missing->views[k].want[datum->id] = (struct want){0};
         missing->views[k].planned_reads[datum->id] = 0;
         set_tie(&missing->views[k], datum->id, od_missing_tie(missing->env.seed, k, datum->tie) | UINT32_C(1) << 31);

@@ -27,9 +27,9 @@ static inline void set_add(struct set *set, int32_t priority)
 static inline void park(struct view *view, uint32_t id)
 {
     struct standing *standing = &view->missing->standing[id];
-    if (standing->parked & OD_BIT(view->k))
+    if (od_placeset_has(standing->parked, view->k))
         return;
-    standing->parked |= OD_BIT(view->k);
+    od_placeset_add(&standing->parked, view->k);
     view->parked[view->nparked++] = id;
 }
 

@@ -9,7 +9,7 @@
 
 #include "sched/engine/engine.h"
 
-enum { TOLD_TASKS = 64, TOLD_TRANSFERS = 64, TOLD_DEVICES = 8 };
+enum { TOLD_TASKS = 64, TOLD_TRANSFERS = 64, TOLD_DEVICES = OD_PLACE_WORDS > 1 ? 80 : 8 };
 
 typedef struct told_task {
     od_event_kind last;

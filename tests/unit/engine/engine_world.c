@@ -34,7 +34,7 @@ typedef struct world {
     int nrunning;
     kept_data kept;
     w_contents current[W_DATA]; /* of what has completed on a device or the host */
-    unsigned lost;              /* bit k: device k */
+    od_placeset lost;
     unsigned shrunk;            /* bytes */
     bool given_up;              /* the engine has, rightly */
     bool touched[W_DATA];       /* the host's memory has been copied to or from, and not been let go since */
@@ -92,7 +92,7 @@ static void start_transfer(void *driver, od_transfer *x)
     w->transfer[w->ntransfers++] = x;
     if (x->from == OD_HOST || x->to == OD_HOST)
         w->touched[datum_index(w, x->datum)] = true;
-    if (x->to == OD_HOST && x->from < OD_SPILL && (x->datum->valid & OD_BIT(OD_SPILL)))
+    if (x->to == OD_HOST && x->from < OD_SPILL && od_placeset_has(x->datum->valid, OD_SPILL))
         BREAK(w, "datum %d goes home from device %d, though it has been spilled", datum_index(w, x->datum), x->from);
 }
 
@@ -191,7 +191,7 @@ static uint64_t now_ns(void *driver)
 static bool holds(const world *w, int place, int d)
 {
     bool is_device = place < (int)w->machine->ndevices;
-    if ((is_device && ((w->lost & (1u << place)) || w->datum[d]->replica[place].state == OD_ABSENT)) ||
+    if ((is_device && (od_placeset_has(w->lost, place) || w->datum[d]->replica[place].state == OD_ABSENT)) ||
         (!is_device && place < W_PLACES - 2))
         return false;
     return memcmp(&w->contents[d][place], &w->current[d], sizeof w->current[d]) == 0;
@@ -209,7 +209,8 @@ static bool is_gone(const world *w, int d)
 static void fatal(void *driver, const char *message)
 {
     world *w = driver;
-    for (int d = 0; w->lost && !w->machine->never_gives_up && d < w->graph->ndata; d++)
+    bool lost = !od_placeset_is_empty(w->lost);
+    for (int d = 0; lost && !w->machine->never_gives_up && d < w->graph->ndata; d++)
         w->given_up |= is_gone(w, d);
     if (!w->given_up)
         BREAK(w, "fatal: %s", message);
@@ -242,13 +243,13 @@ static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
 
 static bool is_lost(const world *w, int place)
 {
-    return place >= 0 && place < OD_SPILL && (w->lost & (1u << place));
+    return place >= 0 && place < OD_SPILL && od_placeset_has(w->lost, place);
 }
 
 /* Nothing of what was there can be read any more. */
 static void lose_device(world *w, unsigned k)
 {
-    w->lost |= 1u << k;
+    od_placeset_add(&w->lost, k);
     for (int d = 0; d < w->graph->ndata; d++)
         memset(&w->contents[d][k], 0xdd, sizeof w->contents[d][k]);
     od_engine_device_lost(w->engine, k);
@@ -411,13 +412,23 @@ static void shrink(world *w)
     od_engine_shrink(w->engine, od_engine_memory(w->engine) - 1);
 }
 
+static od_placeset doomed_devices(const world *w)
+{
+    od_placeset set = OD_NO_PLACES;
+    for (unsigned i = 0; i < w->machine->ndevices && i < 32; i++)
+        if (w->machine->losses >> i & 1)
+            od_placeset_add(&set, w->machine->ndevices - 1 - i);
+    return od_placeset_minus(set, w->lost);
+}
+
 /* One event; false: none is possible. */
 static bool step(world *w, w_choose choose, void *arg)
 {
     int ready[W_TASKS];
     unsigned nready = ready_tasks(w, ready);
     unsigned ntransfers = (unsigned)w->ntransfers, nrunning = (unsigned)w->nrunning;
-    unsigned ndoomed = (unsigned)__builtin_popcount(w->machine->losses & ~w->lost);
+    od_placeset doomed = doomed_devices(w);
+    unsigned ndoomed = od_placeset_count(doomed);
     unsigned njobs = (unsigned)w->njobs, nshrinks = w->shrunk < w->machine->shrinks;
     unsigned n = nready + ntransfers + nrunning + njobs + host_may_ask(w);
     if (!n)
@@ -433,7 +444,7 @@ static bool step(world *w, w_choose choose, void *arg)
     else if ((c -= nrunning) < njobs)
         end_job(w, (int)c);
     else if ((c -= njobs) < ndoomed)
-        lose_device(w, (unsigned)__builtin_ctz(w->machine->losses & ~w->lost));
+        lose_device(w, od_placeset_first(doomed));
     else if ((c -= ndoomed) < nshrinks)
         shrink(w);
     else

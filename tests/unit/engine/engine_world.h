@@ -12,7 +12,12 @@
 
 #include "sched/engine/engine.h"
 
-enum { W_TASKS = 8, W_DATA = 8, W_PLACES = 4 + 2 }; /* devices 0..3, the spill area, the host */
+enum {
+    W_TASKS = 8,
+    W_DATA = 8,
+    W_DEVICES = OD_PLACE_WORDS > 1 ? 70 : 4, /* with sets of several words (test_engine_wide) they lie in two */
+    W_PLACES = W_DEVICES + 2,                /* these, the spill area, the host */
+};
 
 typedef struct w_use {
     int datum;
@@ -50,7 +55,7 @@ typedef struct w_machine {
     bool peer;
     bool fast_peers; /* links between devices are ten times as fast as those from the host */
     od_recompute recompute; /* tasks that write one datum, and do not read it, are pure */
-    unsigned losses;     /* bit k: device k is lost at some moment */
+    unsigned losses;        /* bit i: device i, counted from the last one, is lost at some moment */
     unsigned shrinks;    /* how many bytes others take of each device, one at a time */
     bool never_gives_up; /* no loss can take the only copy of a datum */
     const char *policy;  /* as OMPDARTS_SCHED */

@@ -96,7 +96,7 @@ static const od_driver_ops ops = {.start_transfer = start_transfer,
                                   .now_ns = now_ns,
                                   .fatal = plain_fatal};
 
-static void make_engine(const od_policy_ops *policy, const uint64_t *values, uint64_t active)
+static void make_engine(const od_policy_ops *policy, const uint64_t *values, od_placeset active)
 {
     od_engine_config config = {.ndevices = 2,
                                .memory = 1 << 20,
@@ -165,7 +165,7 @@ static od_device_load load_of(const od_task *task)
 static void policies_do_not_see_it_running(void **state)
 {
     (void)state;
-    make_engine(&looks, NULL, 0);
+    make_engine(&looks, NULL, OD_NO_PLACES);
     od_task *task = reader(0);
     assert_int_equal(load_of(task).running, 1);
     od_engine_task_block(w.engine, task, true);
@@ -182,7 +182,7 @@ static void darts_gives_its_device_what_is_planned_for_another(void **state)
     char error[200];
     (void)state;
     assert_int_equal(od_policy_choose("darts", &policy, error, sizeof error), OD_OK);
-    make_engine(policy.ops, policy.values, 0);
+    make_engine(policy.ops, policy.values, OD_NO_PLACES);
     od_task *waiting = reader(0), *endless = reader(1);
     assert_int_equal(w.nstarted, 2);
     assert_int_not_equal(waiting->place, endless->place);
@@ -199,7 +199,7 @@ static void darts_gives_its_device_what_is_planned_for_another(void **state)
 static void a_lone_task_goes_to_no_idle_device(void **state)
 {
     (void)state;
-    make_engine(&looks, NULL, OD_BIT(1));
+    make_engine(&looks, NULL, od_placeset_of(1));
     assert_int_equal(reader(0)->place, 1);
     finish_all();
 }

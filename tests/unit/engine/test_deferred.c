@@ -236,10 +236,10 @@ static void what_changes_while_it_is_copied_is_copied_again(void **state)
     od_transfer *copy = w.transfer[--w.ntransfers];
     od_engine_unbind(w.engine, d, true);
     od_engine_transfer_done(w.engine, copy, OD_OK);
-    assert_int_equal(d->valid, OD_BIT(0));
+    assert_true(od_placeset_is_only(d->valid, 0));
     assert_int_equal(w.ntransfers, 1);
     settle();
-    assert_int_equal(d->valid, OD_BIT(0) | OD_BIT(OD_HOST));
+    assert_true(od_placeset_equal(d->valid, od_placeset_with(od_placeset_of(0), OD_HOST)));
 }
 
 static od_task *begin(od_task *t, int bound, uint32_t naccess, od_access *accesses, bool shows)
@@ -378,7 +378,7 @@ static void what_is_read_by_its_address_keeps_its_memory(void **state)
     ends(begin(&writes, 1, 1, &other, false), 1);
     assert_int_equal(d->replica[0].state, OD_PRESENT);
     assert_int_equal(d->replica[0].offset, offset);
-    assert_int_equal(d->valid & OD_BIT(0), 0);
+    assert_false(od_placeset_has(d->valid, 0));
     od_engine_let_go_shown(w.engine, d, 0, OD_READ);
     assert_false(od_engine_range_is_bound(w.engine, d->base, SIZE));
     od_engine_release(w.engine, d);

@@ -430,15 +430,16 @@ static void random_policy(generator *g, w_machine *machine)
 
 static void random_graphs_in_random_orders(void **state)
 {
+    enum { RUNS = W_DEVICES > 4 ? 100 : 8000 };
     (void)state;
-    for (uint64_t seed = 1; seed <= 8000; seed++) {
+    for (uint64_t seed = 1; seed <= RUNS; seed++) {
         generator g = {seed * UINT64_C(0x9e3779b97f4a7c15)};
         w_graph graph = random_graph(&g);
         if (below(&g, 4) == 0)
             make_shared(&graph);
         else
             w_add_dependences(&graph);
-        w_machine m = {.ndevices = 1 + below(&g, 4),
+        w_machine m = {.ndevices = W_DEVICES - below(&g, 4),
                        .memory = 3 + below(&g, 8),
                        .buffer = 1 + below(&g, 4),
                        .ahead = below(&g, 3),
@@ -450,7 +451,7 @@ static void random_graphs_in_random_orders(void **state)
                        .fast_peers = below(&g, 2),
                        .recompute = (od_recompute)below(&g, 3),
                        .failing_task = below(&g, 4) ? -1 : 0};
-        m.losses = below(&g, 3) ? 0 : below(&g, 1u << m.ndevices);
+        m.losses = below(&g, 3) ? 0 : below(&g, W_DEVICES > 4 ? 16 : 1u << m.ndevices);
         m.reserving = below(&g, 3) ? 0 : below(&g, 1u << W_TASKS);
         m.shrinks = below(&g, 3) ? 0 : below(&g, 4);
         m.keeping = m.losses || m.recompute || m.shrinks || m.reserving || below(&g, 2) ? 0 : below(&g, 1u << W_TASKS);

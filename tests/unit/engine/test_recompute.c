@@ -113,7 +113,8 @@ static void end_task(od_task *t)
     const work *k = (const work *)(const void *)t;
     int sum = k->adds;
     for (uint32_t i = 0; i < t->naccess; i++)
-        sum += t->access[i].mode & OD_READ && t->access[i].datum->valid ? *value_at(t->access[i].datum, 0) : 0;
+        if (t->access[i].mode & OD_READ && !od_placeset_is_empty(t->access[i].datum->valid))
+            sum += *value_at(t->access[i].datum, 0);
     *value_at(t->access[0].datum, 0) = sum;
     w.now += w.kernel_ns;
     od_engine_task_done(w.engine, t, OD_OK);

@@ -149,13 +149,13 @@ static void what_is_nowhere_else_is_copied(void **state)
     od_engine_region_defer(w.engine, open_region(0, 4, false));
     begin_task(1, OD_READ);
     end_task();
-    assert_int_equal(tile(1)->valid, OD_BIT(OD_HOST) | OD_BIT(0));
+    assert_true(od_placeset_equal(tile(1)->valid, od_placeset_with(od_placeset_of(OD_HOST), 0)));
     synchronise();
     settle();
     assert_int_equal(w.ncopied, 2); /* before and behind the tile */
-    assert_int_equal(tile(0)->valid, OD_BIT(OD_SPILL));
-    assert_int_equal(tile(1)->valid, OD_BIT(0));
-    assert_int_equal(tile(2)->valid, OD_BIT(OD_SPILL));
+    assert_true(od_placeset_is_only(tile(0)->valid, OD_SPILL));
+    assert_true(od_placeset_is_only(tile(1)->valid, 0));
+    assert_true(od_placeset_is_only(tile(2)->valid, OD_SPILL));
     synchronise(); /* and once only */
     assert_int_equal(w.ntransfers, 0);
     assert_int_equal(w.nrequests, 1);
@@ -171,7 +171,7 @@ static void what_is_sealed_can_be_divided(void **state)
     begin_task(2, OD_READ_WRITE);
     assert_int_equal(w.transfer[0]->from, OD_SPILL);
     end_task();
-    assert_int_equal(tile(2)->valid, OD_BIT(0));
+    assert_true(od_placeset_is_only(tile(2)->valid, 0));
     close_region(0, 4);
     assert_int_equal(w.ncopied, 1);
 }
@@ -186,7 +186,7 @@ static void a_load_that_is_under_way_is_waited_for(void **state)
     assert_int_equal(w.nrequests, 0);
     settle();
     assert_int_equal(w.nrequests, 1);
-    assert_int_equal(tile(0)->valid & OD_BIT(OD_HOST), 0);
+    assert_false(od_placeset_has(tile(0)->valid, OD_HOST));
     end_task();
     close_region(0, 1);
 }
@@ -227,7 +227,7 @@ static void undefined_contents_need_no_copy(void **state)
     assert_int_equal(w.ncopied, 0);
     ask(1, SIZE, OD_REQUEST_PUSH);
     assert_int_equal(w.ncopied, 1);
-    assert_int_equal(tile(1)->valid, OD_BIT(OD_SPILL));
+    assert_true(od_placeset_is_only(tile(1)->valid, OD_SPILL));
     close_region(0, 4);
 }
 
@@ -238,15 +238,15 @@ static void pushes_go_where_the_contents_are(void **state)
     ask(0, 2 * SIZE, OD_REQUEST_SNAPSHOT);
     begin_task(0, OD_READ);
     end_task();
-    assert_int_equal(tile(0)->valid, OD_BIT(OD_SPILL) | OD_BIT(0));
+    assert_true(od_placeset_equal(tile(0)->valid, od_placeset_with(od_placeset_of(OD_SPILL), 0)));
     ask(0, SIZE / 2, OD_REQUEST_PUSH);
-    assert_int_equal(tile(0)->valid, OD_BIT(0));
+    assert_true(od_placeset_is_only(tile(0)->valid, 0));
     ask(0, SIZE, OD_REQUEST_PUSH);
-    assert_int_equal(tile(0)->valid, OD_BIT(0));
+    assert_true(od_placeset_is_only(tile(0)->valid, 0));
     w.ncopied = 0;
     ask(1, SIZE, OD_REQUEST_PUSH);
     assert_int_equal(w.ncopied, 1);
-    assert_int_equal(tile(1)->valid, OD_BIT(OD_SPILL));
+    assert_true(od_placeset_is_only(tile(1)->valid, OD_SPILL));
     close_region(0, 2);
 }
 
@@ -257,10 +257,10 @@ static void contents_that_come_home_are_sealed_again(void **state)
     open_region(0, 1, false);
     ask(0, SIZE, OD_REQUEST_SNAPSHOT);
     ask(0, SIZE, OD_REQUEST_WRITE);
-    assert_int_equal(tile(0)->valid, OD_BIT(OD_HOST));
+    assert_true(od_placeset_is_only(tile(0)->valid, OD_HOST));
     synchronise();
     settle();
-    assert_int_equal(tile(0)->valid, OD_BIT(OD_SPILL));
+    assert_true(od_placeset_is_only(tile(0)->valid, OD_SPILL));
     close_region(0, 1);
 }
 
@@ -285,7 +285,7 @@ static void host_versions_are_waited_for(void **state)
     od_engine_task_done(w.engine, &task, OD_OK);
     settle();
     assert_int_equal(w.nrequests, 2);
-    assert_int_equal(tile(0)->valid, OD_BIT(OD_SPILL));
+    assert_true(od_placeset_is_only(tile(0)->valid, OD_SPILL));
     close_region(0, 1);
 }
 
@@ -308,7 +308,7 @@ static void host_versions_share_nothing(void **state)
     od_engine_task_ready(w.engine, &one);
     settle();
     assert_ptr_equal(w.started, &one);
-    assert_int_equal(one_use.datum->valid, OD_BIT(OD_HOST));
+    assert_true(od_placeset_is_only(one_use.datum->valid, OD_HOST));
     w.ncopied = 0;
     od_engine_task_ready(w.engine, &other);
     ask(0, LARGE * SIZE, OD_REQUEST_SETTLE);
@@ -320,7 +320,7 @@ static void host_versions_share_nothing(void **state)
     assert_int_equal(w.ncopied, 1);
     od_engine_task_done(w.engine, &other, OD_OK);
     settle();
-    assert_int_equal(other_use.datum->valid, OD_BIT(OD_SPILL));
+    assert_true(od_placeset_is_only(other_use.datum->valid, OD_SPILL));
     close_region(0, LARGE);
 }
 
@@ -357,10 +357,10 @@ static void what_is_undone_changes_nothing(void **state)
     settle();
     od_engine_task_done(w.engine, &task, OD_EDEVICE);
     settle();
-    uint64_t valid = task.access[0].datum->valid;
+    od_placeset valid = task.access[0].datum->valid;
     task.undone = true;
     od_engine_task_done(w.engine, &task, OD_OK);
-    assert_int_equal(tile(0)->valid, valid);
+    assert_true(od_placeset_equal(tile(0)->valid, valid));
     od_engine_stats stats;
     od_engine_stats_get(w.engine, &stats);
     assert_int_equal(stats.tasks + stats.host_tasks, 0);
@@ -411,7 +411,7 @@ static void tasks_get_their_tiles_when_all_is_sealed(void **state)
     assert_int_equal(w.nrequests, 2);
     assert_int_equal(od_engine_datum(w.engine, BASE + 3 * SIZE, SIZE, &d), OD_OK);
     assert_int_equal(d->size, SIZE);
-    assert_int_equal(d->valid, OD_BIT(OD_SPILL));
+    assert_true(od_placeset_is_only(d->valid, OD_SPILL));
     od_engine_release(w.engine, d);
     close_region(0, 8);
 }

@@ -95,7 +95,8 @@ static void add_one(od_directory *dir, model *m, uintptr_t base, size_t size)
     }
     assert_int_equal(status, OD_OK);
     const od_region *region = model_find_region(m, base, size);
-    assert_int_equal(datum->valid, region && region->undefined ? 0 : OD_BIT(OD_HOST));
+    od_placeset expected = region && region->undefined ? OD_NO_PLACES : od_placeset_of(OD_HOST);
+    assert_true(od_placeset_equal(datum->valid, expected));
     assert_int_equal(datum->home, OD_NOWHERE);
     for (unsigned k = 0; k < NDEVICES; k++) {
         assert_ptr_equal(datum->replica[k].datum, datum);
@@ -351,7 +352,7 @@ static void test_region_points_its_data(void **state)
     assert_null(od_directory_find(dir, 100, 1)->region);
     assert_ptr_equal(od_directory_find(dir, 200, 1)->region, region);
     assert_null(od_directory_find(dir, 300, 1)->region);
-    assert_int_equal(od_directory_find(dir, 200, 1)->valid, OD_BIT(OD_HOST));
+    assert_true(od_placeset_is_only(od_directory_find(dir, 200, 1)->valid, OD_HOST));
 
     assert_int_equal(od_directory_open(dir, &(od_mapping){160, 10, 160}, false, &again), OD_EINVAL);
     assert_int_equal(od_directory_open(dir, &(od_mapping){140, 20, 140}, false, &again), OD_EINVAL);
@@ -362,7 +363,7 @@ static void test_region_points_its_data(void **state)
     od_directory_remove(dir, od_directory_find(dir, 200, 1));
     assert_int_equal(od_directory_add(dir, 210, 10, &fresh), OD_OK);
     assert_ptr_equal(fresh->region, region);
-    assert_int_equal(fresh->valid, 0);
+    assert_true(od_placeset_is_empty(fresh->valid));
     od_directory_close(dir, region);
     assert_null(fresh->region);
     assert_null(od_directory_find_region(dir, 210, 10));

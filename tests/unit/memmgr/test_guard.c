@@ -90,7 +90,7 @@ static od_datum *add_kept(const world *w, uintptr_t offset, size_t size)
 {
     od_datum *d;
     assert_int_equal(od_directory_add(w->directory, w->memory + offset, size, &d), OD_OK);
-    d->valid = OD_BIT(OD_HOST) | OD_BIT(1);
+    d->valid = od_placeset_with(od_placeset_of(OD_HOST), 1);
     d->keep = true;
     return d;
 }
@@ -108,10 +108,10 @@ static void a_kept_copy_makes_pages_readable_only(void **state)
     assert_true(is_readable(w, w->memory + w->page));
     assert_false(is_writable(w, w->memory + w->page));
     assert_true(is_writable(w, w->memory + 2 * w->page));
-    d->valid = OD_BIT(1);
+    d->valid = od_placeset_of(1);
     update(w);
     assert_false(is_readable(w, w->memory));
-    d->valid = OD_BIT(OD_HOST);
+    d->valid = od_placeset_of(OD_HOST);
     update(w);
     assert_true(all_open(w));
 }
@@ -244,16 +244,17 @@ static void random_states(void **state)
         d[i] = add_kept(w, 2 * i * w->page, 2 * w->page);
     for (int step = 0; step < 2000; step++) {
         od_datum *one = d[random_below(&seed, PAGES / 2)];
-        static const uint64_t states[] = {OD_BIT(OD_HOST), OD_BIT(OD_HOST) | OD_BIT(0), OD_BIT(1), 0};
+        const od_placeset host = od_placeset_of(OD_HOST);
+        const od_placeset states[] = {host, od_placeset_with(host, 0), od_placeset_of(1), OD_NO_PLACES};
         one->valid = states[random_below(&seed, 4)];
         one->keep = random_below(&seed, 4) > 0;
         if (random_below(&seed, 3) == 0)
             od_guard_lift(w->guard, one->base, one->size);
         update(w);
         for (uintptr_t i = 0; i < PAGES / 2; i++) {
-            bool kept = d[i]->keep && (d[i]->valid & (OD_BIT(0) | OD_BIT(1)));
+            bool kept = d[i]->keep && od_placeset_intersect(d[i]->valid, od_placeset_below(2));
             assert_int_equal(is_writable(w, d[i]->base + w->page), !kept);
-            assert_int_equal(is_readable(w, d[i]->base), !kept || (d[i]->valid & OD_BIT(OD_HOST)));
+            assert_int_equal(is_readable(w, d[i]->base), !kept || od_placeset_has(d[i]->valid, OD_HOST));
         }
     }
 }

@@ -20,7 +20,7 @@ static double seconds_on(const od_topology *topology, uint32_t ntasks, unsigned 
 {
     char error[256];
     od_settings settings = {.evict = od_evict_find("lru"), .buffer = 2};
-    od_play_datum datum = {.bytes = BYTES, .valid = OD_BIT(OD_HOST)};
+    od_play_datum datum = {.bytes = BYTES, .valid = od_placeset_of(OD_HOST)};
     od_play_task tasks[NTASKS];
     od_play_access accesses[NTASKS];
     od_play_result result = {0};

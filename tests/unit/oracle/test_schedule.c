@@ -79,7 +79,7 @@ static void finish(struct world *w, unsigned ndevices, size_t memory)
 static void add_data(struct world *w, uint32_t count)
 {
     for (uint32_t d = 0; d < count; d++)
-        w->datum[w->problem.ndata++] = (od_play_datum){.bytes = BYTES, .valid = OD_BIT(OD_HOST), .tie = d};
+        w->datum[w->problem.ndata++] = (od_play_datum){.bytes = BYTES, .valid = od_placeset_of(OD_HOST), .tie = d};
 }
 
 static struct world *random_world(uint64_t *random)
@@ -115,7 +115,7 @@ static od_settings settings_of(const char *policy, const char *rule)
 static od_improvement improvement_of(const struct world *w, const od_settings *s)
 {
     return (od_improvement){
-        .problem = &w->problem, .settings = s, .devices = OD_BIT(w->problem.ndevices) - 1, .random = 1};
+        .problem = &w->problem, .settings = s, .devices = od_placeset_below(w->problem.ndevices), .random = 1};
 }
 
 /* Devices that there are not, tasks that it does not know, equal ranks: it runs. */
@@ -127,7 +127,7 @@ static void any_schedule_can_be_carried_out(void **state)
         struct world *w = random_world(&random);
         od_settings s = settings_of("darts", "luf");
         od_improvement i = improvement_of(w, &s);
-        w->problem.lost = w->problem.ndevices > 1 && od_random_below(&random, 4) == 0 ? 1 : 0;
+        w->problem.lost = od_placeset_below(w->problem.ndevices > 1 && od_random_below(&random, 4) == 0 ? 1 : 0);
         od_schedule *schedule = od_schedule_create(1 + od_random_below(&random, 2 * MOST_TASKS));
         assert_non_null(schedule);
         for (uint32_t t = 0; t < schedule->ntasks; t++)

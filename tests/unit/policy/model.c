@@ -480,7 +480,7 @@ static void next_event(struct world *w)
         od_engine_transfer_done(w->engine, event.transfer, status);
     else
         od_engine_task_done(w->engine, event.task, status);
-    if (is_lost(w, (int)w->machine->lost) && !od_engine_lost(w->engine))
+    if (is_lost(w, (int)w->machine->lost) && od_placeset_is_empty(od_engine_lost(w->engine)))
         od_engine_device_lost(w->engine, w->machine->lost);
     for (uint32_t i = 0; i < w->nready; i++)
         submit(w, w->ready[i]);

@@ -24,7 +24,7 @@ static inline od_datum *world_datum(uint32_t id, size_t size, unsigned ndevices)
     datum->id = id;
     datum->base = 4096 * (uintptr_t)(id + 1);
     datum->size = size;
-    datum->valid = OD_BIT(OD_HOST);
+    datum->valid = od_placeset_of(OD_HOST);
     datum->home = OD_NOWHERE;
     for (unsigned k = 0; k < ndevices; k++)
         datum->replica[k].datum = datum;
@@ -54,7 +54,7 @@ static inline void world_task_free(od_task *task)
 static inline double world_transfer_time(void *engine, const od_datum *datum, unsigned k)
 {
     (void)engine;
-    bool peer = (datum->valid & ~OD_BIT(OD_HOST) & ~OD_BIT(k)) != 0;
+    bool peer = od_placeset_intersect(datum->valid, od_placeset_without(od_placeset_below(OD_MAX_DEVICES), k));
     return (double)datum->size * (peer ? 0.5e-3 : 1e-3);
 }
 

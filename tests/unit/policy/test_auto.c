@@ -201,7 +201,7 @@ static void the_grid_has_every_combination(void **state)
     assert_int_equal(od_policy_choose("auto", &given.policy, error, sizeof error), OD_OK);
     od_work work = {.given = &given, .ndevices = 4, .ntasks = 100, .depends = true};
     od_candidate best = {.settings = given, .policy = "darts"};
-    best.settings.devices = 5;
+    best.settings.devices = (od_placeset){{5}};
     best.settings.active = 2;
     for (unsigned i = 0; i < OD_CANDIDATES_GRID; i++)
         count += od_candidates_of_grid(i, &best, &work, &grid[count]);
@@ -213,8 +213,10 @@ static void the_grid_has_every_combination(void **state)
             assert_string_not_equal(grid[i].name, grid[j].name);
     }
     assert_int_equal(looked_for, 2);
+    const od_placeset two = {{6}};
     for (unsigned i = 0; i < OD_CANDIDATES_ON_SET; i++) {
-        assert_true(od_candidates_on_set(i, 6, &work, &grid[i]) && grid[i].settings.devices == 6);
+        assert_true(od_candidates_on_set(i, two, &work, &grid[i]));
+        assert_true(od_placeset_equal(grid[i].settings.devices, two));
         for (unsigned j = 0; j < i; j++)
             assert_string_not_equal(grid[i].name, grid[j].name);
     }
@@ -223,7 +225,7 @@ static void the_grid_has_every_combination(void **state)
     for (unsigned i = 0; i < OD_CANDIDATES_GRID; i++)
         if (od_candidates_of_grid(i, &best, &work, &grid[0]))
             assert_true(grid[0].settings.policy.ahead == 500 && i % 3 == 0);
-    assert_false(od_candidates_on_set(0, 6, &work, &grid[0]));
+    assert_false(od_candidates_on_set(0, two, &work, &grid[0]));
 }
 
 /* --- iterations ------------------------------------------------------------------------------ */
@@ -334,7 +336,7 @@ static void settings_survive_as_text(void **state)
     assert_int_equal(od_policy_choose("auto", &given.policy, error, sizeof error), OD_OK);
     od_work work = {.given = &given, .ndevices = 4, .ntasks = 100, .depends = true};
     od_candidate best = {.settings = given, .policy = "darts"};
-    best.settings.devices = 5;
+    best.settings.devices = (od_placeset){{5}};
     for (unsigned i = 0; i < OD_CANDIDATES_GRID; i++) {
         assert_true(od_candidates_of_grid(i, &best, &work, &c));
         assert_true(od_candidate_write(&c, line, sizeof line) && od_candidate_read(line, NULL, &given, &again));

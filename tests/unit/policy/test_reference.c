@@ -10,7 +10,7 @@
 
 #include "tests/reference/reference.h"
 
-enum { MAX_DATA = 20, MAX_TASKS = 300, MAX_K = 8, MAX_INPUTS = 6, STEPS = 300 };
+enum { MAX_DATA = 20, MAX_TASKS = 300, MAX_K = OD_PLACE_WORDS > 1 ? 72 : 8, MAX_INPUTS = 6, STEPS = 300 };
 
 struct side {
     const od_policy_ops *ops;
@@ -116,7 +116,7 @@ static void start(struct side *side, od_task *task)
 {
     task->state = OD_TASK_RUNNING;
     for (uint32_t i = 0; i < task->naccess; i++)
-        task->access[i].datum->valid |= OD_BIT(task->place);
+        od_placeset_add(&task->access[i].datum->valid, task->place);
     if (side->ops->started)
         side->ops->started(side->state, task, (unsigned)task->place);
 }
@@ -127,7 +127,7 @@ static void finish(struct side *side, od_task *task)
     for (uint32_t i = 0; i < task->naccess; i++) {
         task->access[i].datum->replica[task->place].pins--;
         if (task->access[i].mode & OD_WRITE)
-            task->access[i].datum->valid = OD_BIT(task->place);
+            task->access[i].datum->valid = od_placeset_of(task->place);
     }
     if (side->ops->done)
         side->ops->done(side->state, task, (unsigned)task->place);
@@ -139,9 +139,9 @@ static void evict(struct side *side, uint32_t d, unsigned k)
     if (datum->replica[k].state != OD_PRESENT || datum->replica[k].pins > 0)
         return;
     datum->replica[k].state = OD_ABSENT;
-    datum->valid &= ~OD_BIT(k);
-    if (!datum->valid)
-        datum->valid = OD_BIT(OD_HOST);
+    od_placeset_remove(&datum->valid, k);
+    if (od_placeset_is_empty(datum->valid))
+        datum->valid = od_placeset_of(OD_HOST);
     od_policy_evicted(side->ops, side->state, datum, k);
 }
 
@@ -256,7 +256,7 @@ static void after_event(struct twins *twins)
 static void create(struct twins *twins, const char *policy, uint64_t seed)
 {
     twins->seed = seed;
-    twins->ndevices = 1 + world_random(&twins->seed, MAX_K);
+    twins->ndevices = MAX_K - world_random(&twins->seed, 8);
     twins->ndata = 4 + world_random(&twins->seed, MAX_DATA - 3);
     od_policy_choice choice;
     char error[256];
@@ -318,7 +318,7 @@ static void run(const char *policy, uint64_t seed)
 
 static void run_many(const char *policy, uint64_t runs)
 {
-    for (uint64_t i = 1; i <= runs; i++) {
+    for (uint64_t i = 1; i <= (MAX_K > 8 ? runs / 20 : runs); i++) {
         uint64_t seed = i * UINT64_C(0x9e3779b97f4a7c15);
         run(policy, seed);
     }

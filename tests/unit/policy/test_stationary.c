@@ -357,11 +357,11 @@ static void test_joint_plans_are_plans(void **unused)
     for (int i = 0; i < PROBLEMS; i++) {
         uint32_t order[2][TASKS + 1];
         unsigned place[2][TASKS + 1], devices = 1 + (unsigned)random_below(&random, 8);
-        uint64_t copies[TASKS] = {0};
+        od_placeset copies[TASKS] = {OD_NO_PLACES};
         make_problem(&q, &random);
         assert_true(q.p.nitems <= TASKS);
         for (uint32_t item = 0; item < q.p.nitems; item++)
-            copies[item] = random_below(&random, 2) ? random_below(&random, UINT64_C(1) << devices) : 0;
+            copies[item].word[0] = random_below(&random, 2) ? random_below(&random, UINT64_C(1) << devices) : 0;
         od_list_plan plan = {place[0], order[0], 0}, again = {place[1], order[1], 0};
         bool owners = i % WITH_OWNERS == 0;
         const od_list_problem problem = {&q.p, copies, NULL, (const unsigned[]){0, 1, 2, 3, 4, 5, 6, 7}, devices, owners};

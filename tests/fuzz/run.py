@@ -206,7 +206,8 @@ class Outcome:
 
     def needs_memory_here(self):
         return any(text in self.err for text in (b"host code uses an address of another rank's device",
-                                                 b"which OMPDARTS_BACKEND=mpi does not support"))
+                                                 b"which OMPDARTS_BACKEND=mpi does not support",
+                                                 b"the program offloads before main()"))
 
     def is_stock_fault(self):
         return any(fault in self.err for fault in STOCK_FAULTS)

@@ -13,6 +13,7 @@
 #include "util/container/hash.h"
 #include "util/lock.h"
 #include "util/memory.h"
+#include "util/options.h"
 #include "util/thread.h"
 
 #include <stdatomic.h>
@@ -81,7 +82,9 @@ unsigned ompdarts_mpi_v1_count(char *why, size_t size)
 {
     const client *c = &rank0;
     unsigned count = 0;
-    if (!c->self)
+    if (!c->self && od_environment(OD_MPI_ROLE))
+        snprintf(why, size, "the program offloads before main(), when the ranks have not come together yet");
+    else if (!c->self)
         snprintf(why, size,
                  "this process is no rank that runs a program: mpirun starts `ompdarts run --backend=mpi PROGRAM` as "
                  "rank 0");

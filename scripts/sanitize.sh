@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# usage: scripts/sanitize.sh [address|thread|valgrind|all]…      (default: all)
+# usage: scripts/sanitize.sh [--programs] [address|thread|valgrind|all]…      (default: all)
 #
 # `address` is AddressSanitizer with LeakSanitizer and UndefinedBehaviorSanitizer in one build. For each sanitizer: builds
 # with clang into build-SANITIZER/, runs the unit and end-to-end tests there, then the bench programs under several
 # policies, with devices too small for their data and with randomly delayed transfers. These are Debug builds: the engine
 # checks its invariants at every event. Any finding makes the exit code 1; the output of the programs stays in
 # build-SANITIZER/sanitize/. With valgrind (memcheck) the unit tests run, the small end-to-end programs and some of the
-# others, each once, in build-valgrind/.
+# others, each once, in build-valgrind/. --programs: the bench programs alone, some minutes instead of hours.
 #
 # Instrumented is what is ours: the library, the unit tests, the command. The offload programs, libomp and libomptarget
 # are not, so the sanitizer's runtime is preloaded into the programs, before the library. ThreadSanitizer cannot see how
@@ -16,8 +16,16 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+programs_only=
+if [[ ${1-} == --programs ]]; then
+    programs_only=yes
+    shift
+fi
 sanitizers=("${@:-all}")
-[[ ${sanitizers[*]} == all ]] && sanitizers=(address thread valgrind)
+if [[ ${sanitizers[*]} == all ]]; then
+    sanitizers=(address thread)
+    [[ $programs_only ]] || sanitizers+=(valgrind)
+fi
 for sanitizer in "${sanitizers[@]}"; do
     case $sanitizer in
         address | thread | valgrind) ;;
@@ -43,6 +51,8 @@ export OMP_NUM_THREADS=4
 
 # Left out: counting transfers of large runs, which is slow here, and the programs below run the same code.
 counting_tests='(e2e|cuda)\.(cholesky\.(small_tiles|four_devices)|gemm2d\.loads_.*'
+
+programs=(cholesky lu gemm2d gemm3d tiny sync)
 
 # A run is a line: environment (OMPDARTS_ left out), '|', program and arguments. Tiles are 16 KiB.
 list_runs()
@@ -155,10 +165,14 @@ for sanitizer in "${sanitizers[@]}"; do
     echo "== $sanitizer: build"
     cmake -G Ninja -S . -B "$build" -DCMAKE_C_COMPILER="$clang" -DCMAKE_BUILD_TYPE=Debug \
           -DCMAKE_C_FLAGS_DEBUG="-g -O1" -DOMPDARTS_LLVM_ROOT="$llvm_root" -DOMPDARTS_SANITIZE="${cmake_list[$sanitizer]}"
-    cmake --build "$build"
-    echo "== $sanitizer: tests"
-    ctest --test-dir "$build" --output-on-failure -j2 -L 'unit|e2e|cuda' -E "$left_out)" ||
-        failures+=("$sanitizer: tests")
+    if [[ $programs_only ]]; then
+        cmake --build "$build" --target ompdarts "${programs[@]/#/bench\/}"
+    else
+        cmake --build "$build"
+        echo "== $sanitizer: tests"
+        ctest --test-dir "$build" --output-on-failure -j2 -L 'unit|e2e|cuda' -E "$left_out)" ||
+            failures+=("$sanitizer: tests")
+    fi
     echo "== $sanitizer: programs"
     run_programs "$sanitizer" || failures+=("$sanitizer: programs")
 done

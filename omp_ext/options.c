@@ -182,7 +182,8 @@ static const od_option_hint debug_hints[] = {
 
 static const od_option_spec rows[] = {
     {OD_OPTION_PREFIX "DEVICES", "devices", "words", "all", "devices",
-     "WHICH, WHICH:ACTIVE, or auto for all:auto; WHICH: all, a whole number from 1 to 61 and at most the devices that "
+     "WHICH, WHICH:ACTIVE, or auto for all:auto; WHICH: all, a whole number from 1 to " OD_MAX_DEVICES_TEXT
+     " and at most the devices that "
      "exist, or a list of their numbers such as 0,2 or 2*1 or 0*4; ACTIVE: " OD_ACTIVE_ALLOWED
      "; or 0, with OMPDARTS_CPU: none",
      "How many devices to use, or which (NUMBER*TIMES divides one into logical devices with a share of its memory "

@@ -40,7 +40,11 @@ enum { OD_MOST_BUFFER = 1000000 };
  * active, as in od_engine_config; it stays as it is where the text says nothing of it. */
 od_status od_parse_active(const char *text, char *which, size_t size, int *active);
 /* What od_parse_active() allows for ACTIVE. */
-#define OD_ACTIVE_ALLOWED "policy, auto, all, or a whole number from 1 to 61"
+#define OD_TEXT_AS_IT_IS(text) #text
+#define OD_TEXT_OF(number) OD_TEXT_AS_IT_IS(number)
+#define OD_MAX_DEVICES_TEXT OD_TEXT_OF(OMPDARTS_MAX_DEVICES)
+
+#define OD_ACTIVE_ALLOWED "policy, auto, all, or a whole number from 1 to " OD_MAX_DEVICES_TEXT
 
 /* Reads off, auto, or a size, as in od_engine_config. */
 od_status od_parse_guard(const char *text, int64_t *guard);

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -64,8 +65,13 @@ static int run_once(const sim_command *c, uint64_t seed)
     sim_workload workload = c->workload;
     const sim_recording *recording = c->graph_name ? &c->recording : NULL;
     workload.seed = seed;
-    if (sim_platform_load(c->platform_name, &platform, error, sizeof error))
+    if (sim_platform_load(c->platform_name, &c->nodes, &platform, error, sizeof error))
         return sim_command_refuse(error);
+    unsigned devices = c->devices == SIM_ALL_DEVICES ? platform.total : c->devices;
+    if (devices > OD_MAX_DEVICES && devices <= platform.total) {
+        sim_platform_free(&platform);
+        return SIM_TOO_LARGE;
+    }
     if (recording)
         graph = c->graph;
     else if (workload.nlevels)
@@ -73,7 +79,7 @@ static int run_once(const sim_command *c, uint64_t seed)
     else
         sim_workload_make(&workload, &graph);
     sim_machine machine = {.platform = &platform,
-                           .ndevices = c->devices == SIM_ALL_DEVICES ? platform.ndevices : c->devices,
+                           .ndevices = devices,
                            .memory = c->memory ? c->memory : enough(&graph),
                            .cpus = c->cpus,
                            .cores = c->cores,
@@ -115,6 +121,24 @@ static int run_once(const sim_command *c, uint64_t seed)
     return status;
 }
 
+/* The same with the program beside this one that can hold more devices. Returns where that is not possible. */
+static int hand_over(char **argv)
+{
+    static const char wide[] = "ompdarts-sim-wide";
+    char path[PATH_MAX + sizeof wide], error[128];
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
+    path[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(path, '/');
+    snprintf(error, sizeof error, "more than %d devices", OD_MAX_DEVICES);
+    if ((int)OD_MAX_DEVICES < (int)SIM_MOST_DEVICES && slash) {
+        memcpy(slash + 1, wide, sizeof wide);
+        fflush(NULL);
+        execv(path, argv);
+        snprintf(error, sizeof error, "more than %d devices: %s: %s", OD_MAX_DEVICES, wide, strerror(errno));
+    }
+    return sim_command_refuse(error);
+}
+
 /* SimGrid has one simulation per process. */
 static int run_in_child(const sim_command *c, uint64_t seed)
 {
@@ -147,7 +171,7 @@ static void keep_line(sim_command *c, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    sim_command c = {.platform_name = "pcie", .repeat = 1};
+    sim_command c = {.platform_name = "pcie", .repeat = 1, .nodes = sim_one_node};
     keep_line(&c, argc, argv);
     if (argc == 1) {
         sim_print_usage(stderr);
@@ -156,6 +180,8 @@ int main(int argc, char **argv)
     int status = sim_command_parse(&c, argc, argv);
     for (unsigned run = 0; !status && run < c.repeat; run++)
         status = c.repeat > 1 ? run_in_child(&c, c.seed + run) : run_once(&c, c.seed);
+    if (status == SIM_TOO_LARGE)
+        status = hand_over(argv);
     sim_graph_free(&c.graph);
     sim_recording_free(&c.recording);
     bool failed = (c.csv && fflush(c.csv)) || (c.trace && fflush(c.trace));

@@ -248,6 +248,8 @@ void sim_collect(const simulation *s, sim_result *result)
         .splits = s->recursive ? sim_recursive_splits(s) : 0,
         .bound_s = s->recursive ? sim_recursive_bound(s) : 0,
         .sched_s = (double)stats.sched_ns * 1e-9, .spill_peak_bytes = stats.spill_peak_bytes};
+    memcpy(result->sent, s->sent, sizeof result->sent);
+    memcpy(result->received, s->received, sizeof result->received);
     result->cpu = sim_cpu_stats(&stats);
     for (unsigned k = 0; k < s->machine->ndevices; k++) {
         od_engine_device_stats(s->engine, k, &result->device[k]);

@@ -247,12 +247,13 @@ static void load(const char *path, sim_platform *platform)
     start_simgrid();
     simgrid_load_platform(path);
     platform->memory = sg_host_by_name("ram");
-    for (unsigned k = 0; k < OD_MAX_DEVICES; k++) {
-        snprintf(device, sizeof device, "gpu%u", k);
-        platform->device[k] = sg_host_by_name(device);
-        if (!platform->device[k])
+    for (sg_host_t host;; platform->total++) {
+        snprintf(device, sizeof device, "gpu%u", platform->total);
+        host = sg_host_by_name(device);
+        if (!host)
             break;
-        platform->ndevices++;
+        if (platform->total < OD_MAX_DEVICES)
+            platform->device[platform->ndevices++] = host;
     }
 }
 
@@ -261,15 +262,14 @@ sg_host_t sim_platform_place(const sim_platform *platform, int place)
     return place >= OD_SPILL ? platform->memory : platform->device[place];
 }
 
+unsigned sim_platform_node(const sim_platform *platform, int place)
+{
+    return place >= OD_SPILL ? 0 : (unsigned)place / (platform->total / platform->nodes.count);
+}
+
 /* --- its topology ------------------------------------------------------------------------ */
 
-enum { MOST_LINKS = 256, MOST_SHARED = 4096 }; /* of a way; of all */
-
-/* Links that have been given a number. */
-struct numbered {
-    sg_link_t link[MOST_SHARED];
-    uint32_t count;
-};
+enum { MOST_LINKS = 256 }; /* of a way */
 
 static size_t links_between(sg_host_t from, sg_host_t to, sg_link_t *links)
 {
@@ -284,20 +284,20 @@ static size_t links_between(sg_host_t from, sg_host_t to, sg_link_t *links)
     return count;
 }
 
-/* In the order in which the ways into and out of the devices use them. UINT32_MAX: too many. */
-static uint32_t number_of(od_topology *topology, struct numbered *numbered, sg_link_t link)
+/* In the order in which the ways into and out of the devices use them; the link keeps it, and one more. */
+static uint32_t number_of(od_topology *topology, sg_link_t link)
 {
-    for (uint32_t i = 0; i < numbered->count; i++)
-        if (numbered->link[i] == link)
-            return i;
-    if (numbered->count == MOST_SHARED)
-        return UINT32_MAX;
-    numbered->link[numbered->count++] = link;
-    return od_topology_add_link(topology, sg_link_get_bandwidth(link));
+    if (!sg_link_get_data(link)) {
+        uint32_t number = od_topology_add_link(topology, sg_link_get_bandwidth(link));
+        if (number == UINT32_MAX)
+            sim_checked(NULL);
+        sg_link_set_data(link, (void *)((uintptr_t)number + 1));
+    }
+    return (uint32_t)((uintptr_t)sg_link_get_data(link) - 1);
 }
 
 /* Links that each transfer has for itself limit it alone. */
-static void add_way(sim_platform *platform, struct numbered *numbered, int from, int to)
+static void add_way(sim_platform *platform, int from, int to)
 {
     sg_link_t links[MOST_LINKS];
     uint32_t shared[MOST_LINKS], nshared = 0;
@@ -305,11 +305,10 @@ static void add_way(sim_platform *platform, struct numbered *numbered, int from,
     od_link own = {.bandwidth = (double)INFINITY, .latency = sg_host_get_route_latency(source, target)};
     size_t count = links_between(source, target, links);
     for (size_t i = 0; i < count; i++) {
-        uint32_t number = sg_link_is_shared(links[i]) ? number_of(platform->topology, numbered, links[i]) : UINT32_MAX;
-        if (number == UINT32_MAX)
-            own.bandwidth = fmin(own.bandwidth, sg_link_get_bandwidth(links[i]));
+        if (sg_link_is_shared(links[i]))
+            shared[nshared++] = number_of(platform->topology, links[i]);
         else
-            shared[nshared++] = number;
+            own.bandwidth = fmin(own.bandwidth, sg_link_get_bandwidth(links[i]));
     }
     if (od_topology_set_way(platform->topology, from, to, own, shared, nshared))
         sim_checked(NULL);
@@ -319,22 +318,20 @@ static const double usual_speed = 1e9; /* of a device for which kernel times are
 
 static void make_topology(sim_platform *platform)
 {
-    static struct numbered numbered;
     int n = (int)platform->ndevices;
-    numbered.count = 0;
     platform->topology = sim_checked(od_topology_create(platform->ndevices));
     platform->topology->turns = platform->turns;
     platform->topology->by_latency = true;
     for (int k = 0; k < n; k++)
         platform->topology->slowness.times[OD_SPEED_GENERAL][k] = usual_speed / sg_host_get_speed(platform->device[k]);
     for (int k = 0; k < n; k++)
-        add_way(platform, &numbered, OD_HOST, k);
+        add_way(platform, OD_HOST, k);
     for (int k = 0; k < n; k++)
-        add_way(platform, &numbered, k, OD_HOST);
+        add_way(platform, k, OD_HOST);
     for (int from = 0; platform->peer && from < n; from++)
         for (int to = 0; to < n; to++)
             if (from != to)
-                add_way(platform, &numbered, from, to);
+                add_way(platform, from, to);
 }
 
 /* --- devices that are faster or slower at some kernels -------------------------------------- */
@@ -385,14 +382,16 @@ static od_status read_times_of(sim_platform *platform, unsigned k, const char *p
 
 /* --- trying it ---------------------------------------------------------------------------- */
 
-/* SimGrid ends the process over what it cannot load or route, so that is tried in a child first. */
-static _Noreturn void try_and_exit(const char *path, int output)
+/* SimGrid ends the process over what it cannot load or route, so that is tried in a child first. There the file for
+ * several nodes is written, too. */
+static _Noreturn void try_and_exit(const char *path, const sim_nodes *nodes, FILE *all, int output)
 {
     sim_platform trial = {0};
     setrlimit(RLIMIT_CORE, &(struct rlimit){0});
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     load(path, &trial);
+    trial.peer = trial.memory && is_yes(&trial, "peer");
     if (trial.memory)
         make_topology(&trial);
     for (unsigned k = 0; trial.memory && k < trial.ndevices; k++)
@@ -402,6 +401,16 @@ static _Noreturn void try_and_exit(const char *path, int output)
             fflush(stdout);
             _exit(1);
         }
+    bool turns = trial.memory && is_yes(&trial, "turns");
+    if (all && (turns || trial.total > OD_MAX_DEVICES)) {
+        printf(turns ? "several nodes do not take turns" : "a node has more than %d devices", OD_MAX_DEVICES);
+        fflush(stdout);
+        _exit(1);
+    }
+    if (all && trial.memory) {
+        sim_nodes_write(&(sim_node_model){trial.memory, trial.device, trial.ndevices, trial.peer}, nodes, all);
+        fflush(all);
+    }
     _exit(0);
 }
 
@@ -430,7 +439,7 @@ static const char *without_prefix(const char *line)
     return line;
 }
 
-static od_status try_to_load(const char *path, char *error, size_t size)
+static od_status try_to_load(const char *path, const sim_nodes *nodes, FILE *all, char *error, size_t size)
 {
     char line[400];
     int ends[2], status = 0;
@@ -440,7 +449,7 @@ static od_status try_to_load(const char *path, char *error, size_t size)
         return OD_EIO;
     }
     if (child == 0)
-        try_and_exit(path, ends[1]);
+        try_and_exit(path, nodes, all, ends[1]);
     close(ends[1]);
     read_first_line(ends[0], line, sizeof line);
     close(ends[0]);
@@ -453,28 +462,56 @@ static od_status try_to_load(const char *path, char *error, size_t size)
     return OD_EINVAL;
 }
 
-od_status sim_platform_load(const char *name, sim_platform *platform, char *error, size_t size)
+/* Loads it, and removes the file of several nodes, whose name is `all`. */
+static od_status load_nodes(const char *path, sim_platform *platform, char *all, char *error, size_t size)
 {
-    char path[PATH_MAX], copy[PATH_MAX];
-    *platform = (sim_platform){0};
-    od_status status = find_file(name, path, sizeof path, error, size);
+    const sim_nodes *nodes = &platform->nodes;
+    int descriptor = nodes->count > 1 ? mkstemp(all) : -1;
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+    if (nodes->count > 1 && !file) {
+        snprintf(error, size, "platform %s: a file for its nodes, %s: %s", path, all, strerror(errno));
+        return OD_EIO;
+    }
+    od_status status = try_to_load(path, nodes, file, error, size);
+    if (file)
+        fclose(file);
     if (!status)
-        status = try_to_load(path, error, size);
-    if (status)
-        return status;
-    snprintf(copy, sizeof copy, "%s", path);
-    snprintf(platform->name, sizeof platform->name, "%.*s", (int)strcspn(basename(copy), "."), basename(copy));
-    load(path, platform);
+        load(file ? all : path, platform);
+    if (file)
+        unlink(all);
+    return status;
+}
+
+static od_status read_loaded(sim_platform *platform, const char *path, char *error, size_t size)
+{
     if (!platform->memory || !platform->ndevices) {
         snprintf(error, size, "platform %s: there is no host %s", path, platform->memory ? "gpu0" : "ram");
         return OD_EINVAL;
     }
-    status = read_properties(platform, path, error, size);
+    od_status status = read_properties(platform, path, error, size);
     if (!status)
         make_topology(platform);
     for (unsigned k = 0; !status && k < platform->ndevices; k++)
         status = read_times_of(platform, k, path, error, size);
     return status;
+}
+
+od_status sim_platform_load(const char *name, const sim_nodes *nodes, sim_platform *platform, char *error, size_t size)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[PATH_MAX], copy[PATH_MAX], all[PATH_MAX], times[16] = "";
+    *platform = (sim_platform){.nodes = *nodes};
+    od_status status = find_file(name, path, sizeof path, error, size);
+    snprintf(all, sizeof all, "%s/ompdarts-nodes-XXXXXX", folder ? folder : P_tmpdir);
+    if (!status)
+        status = load_nodes(path, platform, all, error, size);
+    if (status)
+        return status;
+    snprintf(copy, sizeof copy, "%s", path);
+    if (nodes->count > 1)
+        snprintf(times, sizeof times, "%u*", nodes->count);
+    snprintf(platform->name, sizeof platform->name, "%s%.*s", times, (int)strcspn(basename(copy), "."), basename(copy));
+    return read_loaded(platform, path, error, size);
 }
 
 void sim_platform_free(sim_platform *platform)

@@ -28,6 +28,7 @@
 #define OD_SIM_PLATFORM_H
 
 #include "memmgr/device/topology.h"
+#include "sim/nodes.h"
 #include "util/status.h"
 
 #include <simgrid/host.h>
@@ -47,6 +48,8 @@ typedef struct sim_times {
 typedef struct sim_platform {
     char name[64];
     unsigned ndevices;
+    unsigned total;  /* devices, of which this program can hold the first OD_MAX_DEVICES */
+    sim_nodes nodes; /* as many devices in each */
     unsigned slots;
     bool peer;
     bool turns;  /* one transfer at a time, first come, first served */
@@ -60,9 +63,9 @@ typedef struct sim_platform {
     char kernel[OD_SPEED_CLASSES][64]; /* that a device is faster or slower at, by speed class */
 } sim_platform;
 
-/* Loads NAME (of the platforms that come with ompdarts) or a file. Once per process: SimGrid has one platform.
- * OD_EINVAL with one line in `error`: SimGrid's own, where the file is no platform to it. */
-od_status sim_platform_load(const char *name, sim_platform *platform, char *error, size_t size);
+/* Loads NAME (of the platforms that come with ompdarts) or a file, as many times as there are nodes. Once per process:
+ * SimGrid has one platform. OD_EINVAL with one line in `error`: SimGrid's own, where the file is no platform to it. */
+od_status sim_platform_load(const char *name, const sim_nodes *nodes, sim_platform *platform, char *error, size_t size);
 void sim_platform_free(sim_platform *platform);
 
 /* The names that come with ompdarts, sorted, up to NULL. */
@@ -82,6 +85,8 @@ unsigned sim_platform_speed_class(const sim_platform *platform, const char *kern
 /* Likewise on so many cores of the host together. */
 double sim_platform_core_seconds(const sim_platform *platform, const char *kernel, uint32_t tile, unsigned cores);
 
+/* The node of a place. */
+unsigned sim_platform_node(const sim_platform *platform, int place);
 sg_host_t sim_platform_place(const sim_platform *platform, int place);
 
 #endif

@@ -221,6 +221,17 @@ static double send(simulation *s, const od_transfer *x, size_t bytes, uint32_t r
     return start;
 }
 
+/* What goes over the cards of two nodes. */
+static void count_sent(simulation *s, const od_transfer *x)
+{
+    unsigned from = sim_platform_node(s->machine->platform, x->from),
+             to = sim_platform_node(s->machine->platform, x->to);
+    if (from == to)
+        return;
+    s->sent[from] += x->bytes;
+    s->received[to] += x->bytes;
+}
+
 static uint32_t rank_of(const simulation *s, const od_transfer *x)
 {
     return s->replay ? sim_replay_rank(s, x) : SIM_NO_COPY;
@@ -232,6 +243,7 @@ static void end_transfer(simulation *s, od_transfer *x, uint32_t rank, double st
         sim_replay_await_copy(s, event, rank);
     x->start_ns = (uint64_t)(start * 1e9);
     x->end_ns = sim_now_ns();
+    count_sent(s, x);
     sim_write_transfer(s, x, start);
     od_engine_transfer_done(s->engine, x, OD_OK);
     sim_after_event(s);

@@ -63,6 +63,7 @@ typedef struct sim_result {
     od_device_stats device[OD_MAX_DEVICES];
     od_device_stats total; /* sums; peak_bytes is the largest */
     od_cpu_stats cpu;      /* of all CPU workers together */
+    uint64_t sent[OD_MAX_DEVICES], received[OD_MAX_DEVICES]; /* by node: bytes over its card */
 } sim_result;
 
 /* The footprint of the largest task, bytes: less memory cannot run the graph. */

@@ -98,6 +98,7 @@ struct simulation {
     double release;      /* when the scheduler has decided what it has been asked so far */
     uint64_t counted_ns; /* of the scheduling time, what `release` contains */
     double end;          /* of the last task */
+    uint64_t sent[OD_MAX_DEVICES], received[OD_MAX_DEVICES]; /* as in sim_result */
     char *error;
     size_t error_size;
     bool failed;

@@ -111,6 +111,11 @@ static bool looks_ahead(const od_engine *e, const od_device *device)
     return load.seconds < (double)e->config.ahead * e->policy_seconds / (double)e->in_policy;
 }
 
+static size_t load_of(const od_device *device)
+{
+    return device->buffer.count + device->committed.count + device->running;
+}
+
 /* The device with the fewest tasks that still has room in its buffer and was not in `refused`. */
 static int hungriest(const od_engine *e, od_placeset refused)
 {
@@ -118,7 +123,7 @@ static int hungriest(const od_engine *e, od_placeset refused)
     size_t fewest = SIZE_MAX;
     for (unsigned k = 0; k < e->config.ndevices; k++) {
         const od_device *device = &e->device[k];
-        size_t load = device->buffer.count + device->committed.count + device->running;
+        size_t load = load_of(device);
         if (!od_placeset_has(refused, k) && load < fewest &&
             (device->buffer.count < e->config.buffer || looks_ahead(e, device))) {
             best = (int)k;
@@ -126,6 +131,48 @@ static int hungriest(const od_engine *e, od_placeset refused)
         }
     }
     return best;
+}
+
+/* The same order, for a heap. */
+bool od_buffer_is_hungrier(const void *engine, uint32_t a, uint32_t b)
+{
+    const od_engine *e = engine;
+    size_t x = load_of(&e->device[a]), y = load_of(&e->device[b]);
+    return x != y ? x < y : a < b;
+}
+
+/* Many devices are put into a heap first: nothing changes there but the one that gets a task. Who looks ahead may
+ * begin to want one when another device gets it. */
+static bool has_many(const od_engine *e)
+{
+    return e->config.ndevices > OD_ENGINE_FEW && !e->config.ahead;
+}
+
+static void collect_hungry(od_engine *e)
+{
+    od_heap_clear(&e->hungry);
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        if (e->device[k].buffer.count < e->config.buffer && !od_device_is_lost(e, (int)k))
+            od_heap_push(&e->hungry, k);
+}
+
+static int next_hungry(od_engine *e, od_placeset refused)
+{
+    if (!has_many(e))
+        return hungriest(e, refused);
+    uint32_t k = od_heap_first(&e->hungry);
+    return k == OD_HEAP_NONE ? OD_NOWHERE : (int)k;
+}
+
+/* It has been asked. */
+static void settle_hungry(od_engine *e, unsigned k, bool got)
+{
+    if (!od_heap_contains(&e->hungry, k))
+        return;
+    if (got && e->device[k].buffer.count < e->config.buffer)
+        od_heap_lowered(&e->hungry, k);
+    else
+        od_heap_remove(&e->hungry, k);
 }
 
 /* No device has to be asked whether it wants a task where there is none. */
@@ -143,17 +190,23 @@ bool od_buffer_fill(od_engine *e)
     od_placeset refused = e->lost;
     bool any = false;
     int k;
-    while (has_unbuffered_tasks(e) && (k = hungriest(e, refused)) != OD_NOWHERE) {
+    if (has_many(e) && has_unbuffered_tasks(e))
+        collect_hungry(e);
+    while (has_unbuffered_tasks(e) && (k = next_hungry(e, refused)) != OD_NOWHERE) {
         e->adopted = false;
         od_task *t = next_task(e, (unsigned)k);
         if (t)
             od_buffer_put(e, t, (unsigned)k, false);
+        settle_hungry(e, (unsigned)k, t != NULL);
+        if (e->adopted && has_many(e))
+            collect_hungry(e);
         if (e->adopted)
             refused = e->lost;
         else if (!t || e->device[k].buffer.count > e->config.buffer) /* ahead one by one: perhaps it begins a load */
             od_placeset_add(&refused, k);
         any |= t != NULL;
     }
+    od_heap_clear(&e->hungry);
     while (od_no_device_is_left(e) && (!e->config.cpus || e->host_given < e->config.cpus)) {
         od_task *t = ask_for_lost(e);
         if (!t)

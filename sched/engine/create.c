@@ -135,7 +135,9 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     e->forecast = od_forecast_create();
     e->levels = config->ranked ? NULL : od_levels_create();
     e->link = od_calloc((config->ndevices + 1) * (config->ndevices + 1), sizeof *e->link);
-    bool made = e->link && e->directory && e->forecast && (config->ranked || e->levels) && !od_admit_init(e);
+    od_heap_init(&e->hungry, od_buffer_is_hungrier, e);
+    bool hungry = !od_heap_reserve(&e->hungry, config->ndevices);
+    bool made = hungry && e->link && e->directory && e->forecast && (config->ranked || e->levels) && !od_admit_init(e);
     od_status status = made ? make_devices(e) : OD_ENOMEM;
     if (!status)
         od_engine_estimate_links(e);
@@ -205,6 +207,7 @@ void od_engine_destroy(od_engine *e)
     od_forecast_destroy(e->forecast);
     od_levels_destroy(e->levels);
     free(e->link);
+    od_heap_free(&e->hungry);
     free(e->doubted);
     while ((node = od_list_pop_front(&e->spare_transfers)))
         free(od_container_of(node, od_transfer, link));

@@ -47,6 +47,7 @@
 #include "sched/graph/known.h"
 #include "sched/guard/lifetimes.h"
 #include "sched/phase/active.h"
+#include "util/container/heap.h"
 
 enum { OD_MOST_AHEAD = 64 }; /* tasks in a task buffer with lookahead, however short */
 
@@ -95,6 +96,8 @@ typedef struct od_device {
     od_device_stats stats;
 } od_device;
 
+enum { OD_ENGINE_FEW = 61 }; /* devices, of which a look at each costs little */
+
 struct od_engine {
     od_engine_config config;
     od_directory *directory;
@@ -113,6 +116,7 @@ struct od_engine {
     od_admission admission;
     od_list background; /* od_background.link: under way */
 
+    od_heap hungry;             /* devices with room in their buffers, while many are asked for tasks; else empty */
     od_placeset todo;           /* devices to look at before the event ends */
     od_placeset rights_waiters; /* devices whose head waits for rights */
     od_placeset lost;           /* devices that do not answer any more */
@@ -397,6 +401,8 @@ void od_buffer_leave(od_engine *e, od_task *t, unsigned k);
 void od_buffer_take_back(od_engine *e, od_task *t, unsigned k);
 /* Fills the buffers of all devices. True: some task has been given. */
 bool od_buffer_fill(od_engine *e);
+/* The order of od_engine.hungry. */
+bool od_buffer_is_hungrier(const void *engine, uint32_t a, uint32_t b);
 /* As on device k. */
 void od_buffer_add_load(const od_engine *e, unsigned k, const od_list *tasks, od_device_load *load);
 

@@ -7,13 +7,18 @@
 #include "sim/graph/workload.h"
 #include "sim/simulate.h"
 
-enum { SIM_FAILED = 1, SIM_REFUSED = 2 }; /* exit status */
-enum { SIM_ALL_DEVICES = OD_MAX_DEVICES + 1 };
+enum {
+    SIM_FAILED = 1,
+    SIM_REFUSED = 2,
+    SIM_TOO_LARGE = 3
+}; /* exit status; the last: for this program, of run_once() */
+enum { SIM_MOST_DEVICES = 1024, SIM_ALL_DEVICES = SIM_MOST_DEVICES + 1 };
 
 typedef struct sim_command {
     const char *workload_text, *graph_name, *platform_name, *policy_text, *rule_name, *csv_name, *trace_name,
         *timeline_name, *split_text;
     const char *label; /* of what is run, for people and the CSV */
+    sim_nodes nodes;
     sim_workload workload;
     sim_graph graph; /* of a recorded run */
     sim_recording recording;

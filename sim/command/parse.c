@@ -23,6 +23,8 @@ int sim_command_refuse(const char *message)
 
 enum {
     DEVICES = 256,
+    NODES,
+    NETWORK,
     CPU,
     BUFFER,
     GUARD,
@@ -50,6 +52,8 @@ static const struct option long_options[] = {
     {"workload", required_argument, NULL, WORKLOAD},
     {"graph", required_argument, NULL, GRAPH},
     {"platform", required_argument, NULL, PLATFORM},
+    {"nodes", required_argument, NULL, NODES},
+    {"network", required_argument, NULL, NETWORK},
     {"devices", required_argument, NULL, DEVICES},
     {"cpu", required_argument, NULL, CPU},
     {"mem", required_argument, NULL, MEMORY},
@@ -120,15 +124,40 @@ static bool take_devices(sim_command *c)
     uint64_t number = SIM_ALL_DEVICES;
     c->active_given = strchr(optarg, ':') || strcmp(optarg, "auto") == 0;
     if (od_parse_active(optarg, count, sizeof count, &c->active) ||
-        (strcmp(count, "all") != 0 && od_parse_integer(count, 1, OD_MAX_DEVICES, &number))) {
+        (strcmp(count, "all") != 0 && od_parse_integer(count, 1, SIM_MOST_DEVICES, &number))) {
         fprintf(stderr,
                 "ompdarts sim: --devices=%s: not a valid value; allowed: K, K:ACTIVE, or auto for all:auto; "
                 "K: all, or a whole number from 1 to %d; ACTIVE: " OD_ACTIVE_ALLOWED "\n",
-                optarg, OD_MAX_DEVICES);
+                optarg, SIM_MOST_DEVICES);
         return false;
     }
     c->devices = (unsigned)number;
     return true;
+}
+
+/* Of the text at `at`, up to a colon or the end; moves behind it. */
+static bool take_rate(const char **at, double least, double most, double *value)
+{
+    char *end;
+    double number = strtod(*at, &end);
+    if (end == *at || (*end && *end != ':') || !(number >= least && number <= most))
+        return false;
+    *value = number;
+    *at = *end ? end + 1 : end;
+    return true;
+}
+
+static bool take_network(sim_nodes *nodes)
+{
+    static const double giga = 1e9, micro = 1e-6;
+    const char *at = optarg;
+    double card, shared = 0, latency = sim_one_node.latency / micro;
+    bool ok = take_rate(&at, 1e-6, 1e6, &card) && (!*at || take_rate(&at, 0, 1e6, &shared)) &&
+              (!*at || take_rate(&at, 0, 1e6, &latency)) && !*at && optarg[strlen(optarg) - 1] != ':';
+    nodes->card = card * giga;
+    nodes->shared = shared * giga;
+    nodes->latency = latency * micro;
+    return taken("network", ok ? OD_OK : OD_EINVAL, SIM_NETWORK_ALLOWED);
 }
 
 /* Where the text of an option is kept as it is; NULL: nowhere. */
@@ -182,6 +211,13 @@ static bool take_option(sim_command *c, int option)
         return take_number("seed", 0, UINT64_MAX, &c->seed);
     case DEVICES:
         return take_devices(c);
+    case NODES:
+        if (!take_number("nodes", 1, SIM_MOST_NODES, &number))
+            return false;
+        c->nodes.count = (unsigned)number;
+        return true;
+    case NETWORK:
+        return take_network(&c->nodes);
     case CPU:
         return taken("cpu", od_parse_workers(optarg, &c->cpus, &c->cores), "N or N:W, whole numbers");
     case BUFFER:
@@ -295,7 +331,7 @@ static void use_defaults(sim_command *c)
 {
     c->policy_text = c->policy_text ? c->policy_text : "auto";
     c->rule_name = c->rule_name ? c->rule_name : "auto";
-    c->devices = c->devices ? c->devices : 1;
+    c->devices = c->devices ? c->devices : c->nodes.count > 1 ? SIM_ALL_DEVICES : 1;
     c->buffer = c->buffer ? c->buffer : 3;
     c->seed = c->seed_given ? c->seed : 1;
 }

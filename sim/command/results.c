@@ -12,6 +12,15 @@ static const char *field(const char *text, char *quoted, size_t size)
     return quoted;
 }
 
+/* Of the nodes but the first one; only devices have any. */
+static uint64_t most_of_others(const uint64_t *bytes, unsigned nodes)
+{
+    uint64_t most = 0;
+    for (unsigned i = 1; i < nodes && i < OD_MAX_DEVICES; i++)
+        most = bytes[i] > most ? bytes[i] : most;
+    return most;
+}
+
 void sim_print_csv(const sim_command *c, const sim_graph *graph, const sim_machine *machine, const sim_result *result,
                    const sim_bounds *bounds)
 {
@@ -20,25 +29,28 @@ void sim_print_csv(const sim_command *c, const sim_graph *graph, const sim_machi
         fputs("workload,n,tile,devices,mem_bytes,policy,eviction,seed,tasks,makespan_s,gflops,h2d_bytes,d2h_bytes,"
               "d2d_bytes,loads,evictions,lower_bound_bytes,sched_s,platform,buffer,data_bytes,reloads,stall_s,"
               "compute_bound_s,critical_path_s,bus_bound_s,peak_bytes,spilled_bytes,spill_peak_bytes,"
-              "cpus,cores,cpu_tasks,cpu_busy_s,split,splits\n",
+              "cpus,cores,cpu_tasks,cpu_busy_s,split,splits,nodes,card_bytes_s,first_sent_bytes,first_received_bytes,"
+              "others_sent_bytes,others_received_bytes\n",
               c->csv);
+    unsigned nodes = machine->platform->nodes.count;
     char cost[32] = "", policy[1100], label[1100];
     if (c->cost != SIM_COST_IGNORED)
         snprintf(cost, sizeof cost, "%.6f", result->sched_s);
     fprintf(c->csv,
             "%s,%u,%u,%u,%zu,%s,%s,%" PRIu64 ",%u,%.9f,%.1f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
             ",%.0f,%s,%s,%u,%.0f,%" PRIu64 ",%.6f,%.6f,%.6f,%.6f,%" PRIu64 ",%" PRIu64 ",%zu,%u,%u,%" PRIu64
-            ",%.6f,%s,%u\n",
+            ",%.6f,%s,%u,%u,%.0f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
             field(c->label, label, sizeof label), c->workload.n, c->workload.tile, machine->ndevices, machine->memory,
             field(c->policy_text, policy, sizeof policy), c->evict->name, machine->seed, graph->ntasks,
             result->makespan, result->makespan > 0 ? sim_graph_flops(graph) / result->makespan * 1e-9 : 0,
             total->h2d_bytes, total->d2h_bytes, total->d2d_bytes, total->loads, total->evictions, bounds->load_bytes,
             cost, machine->platform->name, machine->buffer, sim_graph_bytes(graph), total->reloads,
             (double)total->stall_ns * 1e-9, machine->recursive ? result->bound_s : bounds->compute_s,
-            bounds->critical_path_s, bounds->bus_s,
-            (uint64_t)total->peak_bytes, total->spilled_bytes, result->spill_peak_bytes,
-            machine->cpus, machine->cores, result->cpu.tasks, (double)result->cpu.busy_ns * 1e-9,
-            machine->recursive ? c->split_text ? c->split_text : "never" : "", result->splits);
+            bounds->critical_path_s, bounds->bus_s, (uint64_t)total->peak_bytes, total->spilled_bytes,
+            result->spill_peak_bytes, machine->cpus, machine->cores, result->cpu.tasks,
+            (double)result->cpu.busy_ns * 1e-9, machine->recursive ? c->split_text ? c->split_text : "never" : "",
+            result->splits, nodes, nodes > 1 ? machine->platform->nodes.card : 0, result->sent[0], result->received[0],
+            most_of_others(result->sent, nodes), most_of_others(result->received, nodes));
 }
 
 static double ratio(double value, double bound)
@@ -63,6 +75,21 @@ static void print_devices(const sim_machine *machine, const sim_result *result, 
                (double)d->d2d_bytes / unit.per, d->loads, d->reloads, d->evictions, (double)d->stall_ns * 1e-9,
                (double)d->peak_bytes / unit.per);
     }
+}
+
+/* How long each card was busy, of the makespan. */
+static void print_network(const sim_machine *machine, const sim_result *result, scale unit)
+{
+    const sim_nodes *nodes = &machine->platform->nodes;
+    uint64_t sent = most_of_others(result->sent, nodes->count),
+             received = most_of_others(result->received, nodes->count);
+    double all = result->makespan * nodes->card;
+    printf(
+        "  network  node 0 sends %.1f %s (%.0f%% of the time), receives %.1f (%.0f%%); another at most %.1f (%.0f%%), "
+        "%.1f (%.0f%%)\n",
+        (double)result->sent[0] / unit.per, unit.name, 100 * ratio((double)result->sent[0], all),
+        (double)result->received[0] / unit.per, 100 * ratio((double)result->received[0], all), (double)sent / unit.per,
+        100 * ratio((double)sent, all), (double)received / unit.per, 100 * ratio((double)received, all));
 }
 
 void sim_print_table(const sim_command *c, const sim_graph *graph, const sim_machine *machine, const sim_result *result,
@@ -106,6 +133,8 @@ void sim_print_table(const sim_command *c, const sim_graph *graph, const sim_mac
                (machine->platform->peak * sim_platform_speed(machine->platform, machine->ndevices) +
                 machine->platform->core_peak * machine->cpus * machine->cores) *
                    1e-9);
+    if (machine->platform->nodes.count > 1 && !c->plays)
+        print_network(machine, result, unit);
     if (c->cost != SIM_COST_IGNORED)
         printf("  deciding %12.6f s   %8.3f us per task\n", result->sched_s,
                ratio(result->sched_s * 1e6, graph->ntasks));

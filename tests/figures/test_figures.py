@@ -80,6 +80,30 @@ class RecursiveTasks(unittest.TestCase):
         self.assertEqual(run("recursive.py", "--workloads", "qr").returncode, 2)
 
 
+class Nodes(unittest.TestCase):
+    def test_steps_are_bound_and_rows_kept(self):
+        with tempfile.TemporaryDirectory() as folder:
+            rows, arguments = pathlib.Path(folder) / "rows.csv", ("--workloads", "lu", "--policies", "eager", "dmdas")
+            arguments += ("--nodes", 1, 2, 9, "--size", 6, "--weak", 4, "--simulator", SIMULATOR, "--csv", rows, "-o", folder)
+            first = run("nodes.py", *arguments)
+            self.assertEqual(first.returncode, 0, first.stderr)
+            lines = [line.split() for line in first.stdout.splitlines()[1:]]
+            self.assertEqual(len(lines), 2 * 2 * 3)
+            self.assertEqual({line[4] for line in lines}, {"8", "16", "72"})
+            for line in lines:
+                self.assertTrue(0 < float(line[7]) <= 1.01 and 0 < float(line[-1]) <= 1.01, line)
+                if line[3] == "1":
+                    self.assertEqual(line[7], "1.00")
+            written = rows.read_text(encoding="utf-8")
+            self.assertEqual(run("nodes.py", *arguments).stdout, first.stdout)
+            self.assertEqual(rows.read_text(encoding="utf-8"), written)
+            self.assertIn("strong scaling", (pathlib.Path(folder) / "nodes-lu.svg").read_text(encoding="utf-8"))
+
+    def test_refusals(self):
+        self.assertEqual(run("nodes.py", "--simulator", "/bin/false", "--nodes", 1).returncode, 1)
+        self.assertEqual(run("nodes.py", "--workloads", "qr").returncode, 2)
+
+
 class Command(unittest.TestCase):
     def test_typing_error_is_refused_with_the_list(self):
         done = run("figures.py", "3.88", "--sim", SIMULATOR)

@@ -27,6 +27,21 @@ refused "says nothing of the host's cores" --workload lu:n=3 --cpu 2
 refused "has 64 cores, not 65" --workload lu:n=3 --platform a100x2 --cpu 65
 refused "has 64 cores, not 66" --workload lu:n=3 --platform a100x2 --cpu 33:2
 refused "does not go with --graph" --graph none --cpu 2
+refused "a whole number from 1 to 1024" --workload lu:n=3 --nodes 0
+refused "not NIC.:SWITCH" --workload lu:n=3 --nodes 2 --network fast
+refused "not NIC.:SWITCH" --workload lu:n=3 --nodes 2 --network 0
+refused "not NIC.:SWITCH" --workload lu:n=3 --nodes 2 --network 25:10:2:1
+refused "not NIC.:SWITCH" --workload lu:n=3 --nodes 2 --network 25:
+refused "has 16 devices, not 17" --workload lu:n=3 --nodes 2 --devices 17
+refused "more than 1024 devices" --workload lu:n=3 --nodes 200
+# Over 61 devices the other simulator takes over; both agree, and so does the oracle. One node is what the platform is.
+nodes() { sim --workload lu:n=6 --platform h200x8 --sched dmda --quiet --csv - "$@" | tail -1 | cut -d, -f4,10,12-14,36-; }
+[[ $(nodes --nodes 9) == 72,*,9,50000000000,* ]] || fail "nine nodes: $(nodes --nodes 9)"
+[[ $(nodes --nodes 9 --devices 16) == "$(nodes --nodes 9 --devices 16 --network 50:0:2)" ]] || fail "the default network"
+[[ $(nodes --nodes 9 --devices 8 | cut -d, -f2-5) == "$(nodes --devices 8 | cut -d, -f2-5)" ]] || fail "devices of one node"
+[[ $(nodes --nodes 9 | cut -d, -f2-5) == "$(nodes --nodes 9 --model oracle | cut -d, -f2-5)" ]] ||
+    fail "72 devices: $(nodes --nodes 9), by the oracle $(nodes --nodes 9 --model oracle)"
+sim --workload lu:n=6 --platform h200x8 --sched eager --nodes 2 | grep -q "network *node 0 sends" || fail "no network in the table"
 echo '#!/bin/sh' >"$work/program"
 sim --workload lu:n=3 --trace "$work/program" >"$work/out" 2>"$work/err" && fail "a program is replaced by a trace"
 grep -q "is a program, which would be replaced" "$work/err" || fail "--trace PROGRAM: $(cat "$work/err")"

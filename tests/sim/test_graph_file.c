@@ -151,7 +151,7 @@ static bool runs(void *argument)
                            .evict = od_evict_find("luf"),
                            .recording = r};
     alarm(20);
-    if (sim_platform_load("pcie", &platform, error, sizeof error) ||
+    if (sim_platform_load("pcie", &sim_one_node, &platform, error, sizeof error) ||
         od_policy_choose("darts", &machine.policy, error, sizeof error))
         return false;
     return sim_run(what->graph, &machine, &result, error, sizeof error) == OD_OK || strlen(error) > 10;

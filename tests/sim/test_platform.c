@@ -19,7 +19,7 @@ static bool near(double value, double expected)
 static bool load(const char *name, sim_platform *platform)
 {
     char error[256] = "";
-    bool ok = sim_platform_load(name, platform, error, sizeof error) == OD_OK;
+    bool ok = sim_platform_load(name, &sim_one_node, platform, error, sizeof error) == OD_OK;
     if (!ok)
         fprintf(stderr, "%s\n", error);
     return ok;
@@ -139,7 +139,7 @@ static bool is_refused(void *name)
 {
     char error[256] = "";
     sim_platform p;
-    return sim_platform_load(name, &p, error, sizeof error) == OD_EINVAL && strlen(error) > 10;
+    return sim_platform_load(name, &sim_one_node, &p, error, sizeof error) == OD_EINVAL && strlen(error) > 10;
 }
 
 static void test_refused(void **unused)
@@ -198,8 +198,8 @@ static bool is_refused_changed(void *argument)
     place at;
     sim_platform p;
     bool changed = make_place(c, &at);
-    bool ok = sim_platform_load(at.path, &p, error, sizeof error) == OD_EINVAL && strstr(error, c->expected) &&
-              !strchr(error, '\n');
+    bool ok = sim_platform_load(at.path, &sim_one_node, &p, error, sizeof error) == OD_EINVAL &&
+              strstr(error, c->expected) && !strchr(error, '\n');
     remove_place(&at);
     if (!ok)
         fprintf(stderr, "'%s' instead of '%s'\n", error, c->expected);
@@ -220,7 +220,7 @@ static bool has_a_slow_device(void *unused)
     place at;
     sim_platform p;
     (void)unused;
-    bool ok = make_place(&slow, &at) && sim_platform_load(at.path, &p, error, sizeof error) == OD_OK &&
+    bool ok = make_place(&slow, &at) && sim_platform_load(at.path, &sim_one_node, &p, error, sizeof error) == OD_OK &&
               near(slowness(&p, "trsm", 0), 1) && near(slowness(&p, "trsm", 1), 2) &&
               near(slowness(&p, "gemm", 0), 1) && near(slowness(&p, "gemm", 1), 0.5) &&
               near(slowness(&p, "potrf", 1), 6) && near(sim_platform_speed(&p, 2), 3);
@@ -264,14 +264,71 @@ static void test_malformed(void **unused)
             fail_msg("change %zu", i);
 }
 
+/* Ways inside a node are as those of one; between nodes they are as long, and both cards and the switch are on them. */
+static bool is_cluster(void *shared)
+{
+    enum { NODES = 3, EACH = 8, ALL = NODES * EACH };
+    char error[256];
+    sim_platform p;
+    const sim_nodes nodes = {.count = NODES, .card = 20e9, .shared = *(const double *)shared, .latency = 3e-6};
+    double between = nodes.shared > 0 ? fmin(20e9, nodes.shared) : 20e9;
+    if (sim_platform_load("h200x8", &nodes, &p, error, sizeof error) || p.ndevices != ALL || p.total != ALL)
+        return false;
+    bool ok = strcmp(p.name, "3*h200x8") == 0 && near(p.peak, 51000e9) && p.peer;
+    for (int from = 0; ok && from <= ALL; from++)
+        for (int to = 0; ok && to <= ALL; to++) {
+            int source = from < ALL ? from : OD_HOST, target = to < ALL ? to : OD_HOST;
+            unsigned a = sim_platform_node(&p, source), b = sim_platform_node(&p, target);
+            bool host = source == OD_HOST || target == OD_HOST;
+            if (from == to)
+                continue;
+            const od_way *way = od_topology_way(p.topology, source, target);
+            double bandwidth = way->bandwidth;
+            for (uint32_t i = 0; i < way->nlinks; i++)
+                bandwidth = fmin(bandwidth, p.topology->capacity[p.topology->on_way[way->first + i]]);
+            ok = a == (source == OD_HOST ? 0 : (unsigned)from / EACH) &&
+                 near(bandwidth, a != b ? between
+                                 : host ? 55e9
+                                        : 450e9) &&
+                 near(way->latency, a == b ? 5e-6
+                                    : host ? 5e-6 + 3e-6
+                                           : 2 * 5e-6 + 3e-6);
+        }
+    /* All devices of the other nodes load over node 0's card. */
+    ok = ok && near(sim_platform_inbound(&p, ALL), 400e9 + between);
+    sim_platform_free(&p);
+    return ok;
+}
+
+static bool is_refused_with_turns(void *unused)
+{
+    char error[512] = "";
+    sim_platform p;
+    const sim_nodes nodes = {.count = 2, .card = 20e9, .latency = 3e-6};
+    struct place at;
+    change turns = {"\"slots\" value=\"1\"", "\"turns\" value=\"yes\"", NULL};
+    (void)unused;
+    bool ok = make_place(&turns, &at) && sim_platform_load(at.path, &nodes, &p, error, sizeof error) == OD_EINVAL &&
+              strstr(error, "do not take turns") != NULL;
+    remove_place(&at);
+    return ok;
+}
+
+static void test_nodes(void **unused)
+{
+    double shared[] = {0, 10e9, 100e9};
+    (void)unused;
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+        if (!world_in_child(is_cluster, &shared[i]))
+            fail_msg("switch of %g", shared[i]);
+    assert_true(world_in_child(is_refused_with_turns, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all),
-        cmocka_unit_test(test_links),
-        cmocka_unit_test(test_cores),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_nodes),  cmocka_unit_test(test_all),     cmocka_unit_test(test_links),
+        cmocka_unit_test(test_cores),  cmocka_unit_test(test_refused), cmocka_unit_test(test_malformed),
         cmocka_unit_test(test_speeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

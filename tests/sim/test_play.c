@@ -43,7 +43,7 @@ static bool is_near(void *argument)
                            .buffer = s->buffer ? s->buffer : 5,
                            .seed = s->seed};
     if (od_policy_choose(s->policy, &machine.policy, error, sizeof error) ||
-        sim_platform_load(s->platform, &platform, error, sizeof error))
+        sim_platform_load(s->platform, &sim_one_node, &platform, error, sizeof error))
         return false;
     machine.evict = od_evict_find(machine.policy.ops->default_evict);
     bool near = sim_play(p->graph, &machine, &result, error, sizeof error) == OD_OK &&

@@ -21,7 +21,7 @@ static od_status run(const sim_graph *graph, const sim_workload *workload, const
     size_t size = sizeof outcome->error;
     od_status status = od_policy_choose(setting->policy, &machine.policy, error, size);
     if (!status)
-        status = sim_platform_load(setting->platform, &platform, error, size);
+        status = sim_platform_load(setting->platform, &sim_one_node, &platform, error, size);
     if (status)
         return status;
     machine.evict = od_evict_find(setting->evict ? setting->evict : machine.policy.ops->default_evict);

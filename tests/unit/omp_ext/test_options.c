@@ -247,14 +247,14 @@ static void devices_and_how_many_are_active(void **state)
     check_devices("all", 0, OD_ACTIVE_AS_POLICY);
     check_devices("auto", 0, OD_ACTIVE_CHOSEN);
     check_devices("all:auto", 0, OD_ACTIVE_CHOSEN);
-    check_devices("61", OD_MAX_DEVICES, OD_ACTIVE_AS_POLICY);
+    check_devices(OD_MAX_DEVICES_TEXT, OD_MAX_DEVICES, OD_ACTIVE_AS_POLICY);
     check_devices("3:policy", 3, OD_ACTIVE_AS_POLICY);
     check_devices("3:all", 3, INT_MAX);
     assert_false(options.devices.listed);
     check_devices("0,2:1", 2, 1);
     assert_true(options.devices.listed);
     assert_int_equal(options.devices.number[1], 2);
-    check_devices("1*3,0:61", 4, OD_MAX_DEVICES);
+    check_devices("1*3,0:" OD_MAX_DEVICES_TEXT, 4, OD_MAX_DEVICES);
     assert_int_equal(options.devices.number[2], 1);
     assert_int_equal(options.devices.number[3], 0);
 }
@@ -357,9 +357,10 @@ static void old_words_of_policies_are_answered(void **state)
 
 static void bad_values_are_refused(void **state)
 {
-    static const char *const devices[] = {
-        "0:1",  "-1",      "1.5",  "63", "4294967296", "0*0", "0*63", "0*2*2", "1,-1",   "*2",     "40000,1", "0,",
-        "0,,1", "0*40,1*40", "2:", "2:0", "2:63",    "2:-1", ":1",  "2:half", "policy", "2:1:1", "auto:1"};
+    static const char *const devices[] = {"0:1",    "-1",          "1.5",    "1063",  "4294967296", "0*0",
+                                          "0*1063", "0*2*2",       "1,-1",   "*2",    "40000,1",    "0,",
+                                          "0,,1",   "0*600,1*600", "2:",     "2:0",   "2:1063",     "2:-1",
+                                          ":1",     "2:half",      "policy", "2:1:1", "auto:1"};
     static const char *const cpus[] = {"-1", "1:", ":1", "1:0", "0:1", "1:2:3", "2.5", "all", "1,1"};
     static const char *const backends[] = {"hip",
                                            "omptarget:link=400",
@@ -388,7 +389,7 @@ static void bad_values_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
-        refuse("OMPDARTS_DEVICES", devices[i], "a whole number from 1 to 61");
+        refuse("OMPDARTS_DEVICES", devices[i], "a whole number from 1 to " OD_MAX_DEVICES_TEXT);
     for (size_t i = 0; i < sizeof cpus / sizeof *cpus; i++)
         refuse("OMPDARTS_CPU", cpus[i], "allowed: 0 (off), auto, N, or N:W");
     refuse("OMPDARTS_CPU", "99999", "99999 workers of 1 core: this process may use ");

@@ -156,7 +156,7 @@ typedef struct od_engine_config {
     int64_t guard; /* bytes of data that live on devices only, at most (sched/guard/banker.h); 0: not bounded */
     int active; /* devices, the others are idle; OD_ACTIVE_AS_POLICY or OD_ACTIVE_CHOSEN (sched/phase/active.h) */
     uint64_t devices; /* bit k: device k is active, the others are idle; 0: as `active` says */
-    struct od_active_findings *findings; /* shared by engines that play one graph (sched/phase/active.h), or NULL */
+    struct od_findings *findings; /* shared by engines that play one graph (sched/phase/findings.h), or NULL */
     uint64_t seed;
     const od_driver_ops *driver_ops;
     void *driver;

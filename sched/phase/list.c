@@ -366,7 +366,8 @@ static od_status find_places(const od_list_problem *problem, const od_phase_grap
     double least = (double)INFINITY;
     od_status status = OD_OK;
     for (unsigned n = 1; n <= most; n += 1 + n / 4) {
-        for (unsigned i = 0; !status && i < BUSES; i++) {
+        unsigned count = n > 1 ? BUSES : 1; /* on one device there is nothing to choose */
+        for (unsigned i = 0; !status && i < count; i++) {
             struct attempt attempt = {n, buses[i], NULL};
             status = make_with(problem, g, &attempt, clearly * least, plan);
             if (status || plan->seconds >= clearly * least)

@@ -493,13 +493,14 @@ od_status od_phase_stream(const od_phase_graph *g, const od_phase_choice *choice
     w.item = od_calloc(ni, sizeof *w.item);
     w.task = od_calloc(nt, sizeof *w.task);
     w.wanted = od_malloc(3 * (size_t)ni * sizeof *w.wanted);
-    w.present = w.wanted + ni;
-    w.useless = w.present + ni;
     od_heap_init(&w.ready, is_more_urgent, &w);
     od_heap_init(&w.runnable, is_more_urgent, &w);
     bool ok = w.item && w.task && w.wanted && !od_heap_reserve(&w.ready, nt) && !od_heap_reserve(&w.runnable, nt);
-    if (ok)
+    if (ok) {
+        w.present = w.wanted + ni;
+        w.useless = w.present + ni;
         stream(&w);
+    }
     for (uint32_t i = 0; i < p->nitems; i++)
         result->held += w.held[i] ? p->size[i] : 0;
     free(w.item);

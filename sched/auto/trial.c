@@ -41,6 +41,7 @@ od_trial *od_trial_create(od_engine *engine, uint64_t most, const od_settings *g
 void od_trial_destroy(od_trial *t)
 {
     od_engine_copy_free(&t->copy);
+    od_findings_free(&t->findings);
     free(t->improved);
     free(t);
 }

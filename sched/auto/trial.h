@@ -16,7 +16,7 @@
 #include "sched/auto/candidates.h"
 #include "sched/auto/schedule.h"
 #include "sched/engine/copy.h"
-#include "sched/phase/active.h"
+#include "sched/phase/findings.h"
 
 enum { OD_TRIAL_MOST = 2048 };
 
@@ -32,7 +32,7 @@ typedef struct od_trial {
     od_engine_copy copy;
     od_settings given;
     od_work work;
-    od_active_findings findings;
+    od_findings findings;
     uint64_t end_ns;  /* by that clock */
     const atomic_bool *hurry; /* somebody waits for the thread */
     bool over;        /* either has come */

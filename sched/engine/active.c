@@ -107,7 +107,6 @@ bool od_engine_choose_active(od_engine *e)
     if (choice && od_active_begin(&e->active, &e->env, e->known, &choice->estimate) == OD_OK) {
         choice->job = (od_background){.run = find, .done = adopt};
         choice->e = e;
-        choice->estimate.findings = e->known->taken.count || e->stats.tasks ? NULL : e->config.findings;
         /* Tasks that are placed as they arrive cannot wait for the first one. */
         bool at_once = e->config.policy->places_at_arrival && e->active.first && e->known->open.count < FEW;
         od_engine_background(e, &choice->job, at_once ? 0 : e->known->open.count);

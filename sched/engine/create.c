@@ -148,6 +148,8 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
         e->known = od_known_create(config->ndevices, find_datum, e);
         e->env.known = config->policy->wants_known ? e->known : NULL;
         status = e->known ? OD_OK : OD_ENOMEM;
+        if (e->known)
+            e->known->findings = config->findings;
     }
     if (!status)
         status = od_policy_create(config->policy, &e->env, &e->policy_state);

@@ -155,8 +155,8 @@ typedef struct od_engine_config {
     const od_evict_ops *evict;
     int64_t guard; /* bytes of data that live on devices only, at most (sched/guard/banker.h); 0: not bounded */
     int active; /* devices, the others are idle; OD_ACTIVE_AS_POLICY or OD_ACTIVE_CHOSEN (sched/phase/active.h) */
-    od_placeset devices;                 /* those that are active, the others are idle; empty: as `active` says */
-    struct od_active_findings *findings; /* shared by engines that play one graph (sched/phase/active.h), or NULL */
+    od_placeset devices;          /* those that are active, the others are idle; empty: as `active` says */
+    struct od_findings *findings; /* shared by engines that play one graph (sched/phase/findings.h), or NULL */
     uint64_t seed;
     const od_driver_ops *driver_ops;
     void *driver;

@@ -103,6 +103,7 @@ typedef struct od_known {
     od_habits habits;
     uint32_t nvague; /* tasks that are vague */
     uint64_t sized; /* data that it is the mean of */
+    struct od_findings *findings; /* the engine's (sched/phase/findings.h), or NULL */
 } od_known;
 
 /* `find`, with `arg`, may be NULL: no datum is there before a task has named it. NULL: out of memory. */

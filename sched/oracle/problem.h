@@ -50,7 +50,7 @@ typedef struct od_play_problem {
     bool peer;
     od_placeset lost; /* devices that answer no more */
     uint64_t seed;
-    struct od_active_findings *findings; /* shared by plays of this problem (sched/phase/active.h), or NULL */
+    struct od_findings *findings; /* shared by plays of this problem (sched/phase/findings.h), or NULL */
     bool (*stop)(void *data); /* asked now and then: true ends the play as the limit does; NULL: nothing does */
     void *stop_data;
 } od_play_problem;

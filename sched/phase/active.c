@@ -42,8 +42,7 @@ od_status od_active_begin(od_active *a, const od_policy_env *env, od_known *know
                                      .seconds = (double)INFINITY,
                                      .work = known->open_seconds,
                                      .loading = od_policy_loading(env),
-                                     .buffer = env->buffer,
-                                     .open = known->open.count};
+                                     .findings = known->findings};
     if (od_snapshot_create(&estimate->snapshot, known, env, 0))
         return OD_ENOMEM;
     estimate->speed[0] = 0;
@@ -56,7 +55,12 @@ od_status od_active_begin(od_active *a, const od_policy_env *env, od_known *know
     return OD_OK;
 }
 
-static void search(od_active_estimate *estimate)
+uint64_t od_active_loads_key(uint64_t snapshot, unsigned loading, unsigned nactive)
+{
+    return od_findings_mix(snapshot, OD_FINDINGS_LOADS, (unsigned[]){loading, nactive}, 2 * sizeof loading);
+}
+
+static void search(od_active_estimate *estimate, uint64_t key)
 {
     static const double clearly = 0.97; /* one device more must bring that */
     static const double others = 0.05; /* so much longer each of the others makes it by what they wait for each other */
@@ -64,6 +68,8 @@ static void search(od_active_estimate *estimate)
     estimate->snapshot.problem.memo = &estimate->memo;
     for (unsigned n = 1; n <= estimate->ndevices; n += 1 + n / 4) {
         double loads = od_active_loads(&estimate->snapshot, estimate->loading, n);
+        uint64_t own = od_active_loads_key(key, estimate->loading, n);
+        od_findings_add(estimate->findings, &(od_finding){.key = own, .loads = loads}, 0);
         double seconds = od_active_finish(estimate->work / estimate->speed[n], loads);
         if (seconds * (1 + others * (n - 1)) >= clearly * least)
             continue;
@@ -73,28 +79,20 @@ static void search(od_active_estimate *estimate)
     }
 }
 
-static const struct od_active_finding *look_up(const od_active_estimate *estimate)
-{
-    const od_active_findings *all = estimate->findings;
-    for (unsigned i = 0; all && i < all->count; i++)
-        if (all->finding[i].open == estimate->open && all->finding[i].buffer == estimate->buffer)
-            return &all->finding[i];
-    return NULL;
-}
-
 void od_active_find(od_active_estimate *estimate)
 {
-    od_active_findings *all = estimate->findings;
-    const struct od_active_finding *found = look_up(estimate);
-    if (found) {
-        estimate->count = found->count;
-        estimate->seconds = found->seconds;
+    uint64_t snapshot = estimate->findings ? od_findings_key(&estimate->snapshot) : 0, key = snapshot;
+    key = od_findings_mix(key, OD_FINDINGS_ACTIVE, estimate->speed, (estimate->ndevices + 1) * sizeof *estimate->speed);
+    key = od_findings_mix(key, OD_FINDINGS_ACTIVE, &estimate->work, sizeof estimate->work);
+    const od_finding *found = od_findings_look_up(estimate->findings, key);
+    if (!found) {
+        search(estimate, snapshot);
+        od_finding finding = {.key = key, .active = {estimate->count, estimate->seconds}};
+        od_findings_add(estimate->findings, &finding, 0);
         return;
     }
-    search(estimate);
-    if (all && all->count < sizeof all->finding / sizeof *all->finding)
-        all->finding[all->count++] =
-            (struct od_active_finding){estimate->open, estimate->buffer, estimate->count, estimate->seconds};
+    estimate->count = found->active.count;
+    estimate->seconds = found->active.seconds;
 }
 
 void od_active_end(od_active *a, od_active_estimate *estimate)

@@ -10,7 +10,7 @@
 #ifndef OD_SCHED_PHASE_ACTIVE_H
 #define OD_SCHED_PHASE_ACTIVE_H
 
-#include "sched/phase/snapshot.h"
+#include "sched/phase/findings.h"
 
 enum { OD_ACTIVE_AS_POLICY = 0, OD_ACTIVE_CHOSEN = -1 }; /* else: so many, at most all */
 
@@ -25,18 +25,6 @@ typedef struct od_active {
     bool begun;       /* some estimate has */
 } od_active;
 
-/* What was found for one graph before any of it was given to a device, by what that depends on: engines that play the
- * same graph share it. All zeros at first. */
-typedef struct od_active_findings {
-    struct od_active_finding {
-        size_t open; /* tasks */
-        unsigned buffer;
-        unsigned count;
-        double seconds;
-    } finding[16];
-    unsigned count;
-} od_active_findings;
-
 typedef struct od_active_estimate {
     od_snapshot snapshot;
     od_phase_memo memo;
@@ -45,9 +33,7 @@ typedef struct od_active_estimate {
     double seconds; /* until they do; infinite: there was no memory for the estimate */
     double work;    /* seconds of all tasks */
     double speed[OD_MAX_DEVICES + 1]; /* of so many devices, in devices */
-    od_active_findings *findings; /* where it is looked up and noted, or NULL */
-    unsigned buffer;
-    size_t open;
+    od_findings *findings;            /* where it is looked up and noted, or NULL */
 } od_active_estimate;
 
 void od_active_init(od_active *active, const od_policy_env *env, int count, bool policy_chooses);
@@ -59,6 +45,8 @@ od_status od_active_begin(od_active *active, const od_policy_env *env, od_known 
 /* Seconds that the way which devices share is busy with loads, when so many are active, phase after phase. (Links are
  * given as fast as when `loading` devices load; so many share what there is.) Infinite: out of memory. */
 double od_active_loads(const od_snapshot *snapshot, unsigned loading, unsigned nactive);
+/* The key of its finding, from that of the snapshot. */
+uint64_t od_active_loads_key(uint64_t snapshot, unsigned loading, unsigned nactive);
 /* Seconds until all is done: each device works so long, and loads take so long. */
 double od_active_finish(double work, double loads);
 /* Needs nothing but the estimate. */

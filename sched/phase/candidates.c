@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The candidates for what one device does next, and the best of them; see phase.h. */
 #include "sched/phase/impl.h"
+#include "util/container/array.h"
 #include "util/memory.h"
 
 #include <math.h>
@@ -34,7 +35,14 @@ struct grown {
 struct candidate {
     od_phase_result result;
     unsigned number; /* the lower one counts of two that are worth the same */
+    uint64_t hash;   /* of what had been chosen */
     bool *there;     /* by item: on the device at its end */
+};
+
+/* What has been ordered: roles that differ by name choose the same again. */
+struct judged {
+    uint64_t hash;
+    double worth; /* less than that, or as much */
 };
 
 struct plan {
@@ -45,6 +53,8 @@ struct plan {
     double largest;                  /* seconds that any H had, or any choice of tasks */
     struct candidate kept[KEPT + 1]; /* the best first; the last is the one that is tried */
     unsigned nkept, most;            /* at most so many are kept */
+    struct judged *judged;           /* a list */
+    uint32_t njudged, room;          /* more without memory are not noted */
     bool rough;                      /* a few sizes of H are enough */
 };
 
@@ -97,6 +107,43 @@ static bool is_hopeless(const struct plan *w, double least)
     return w->choice.seconds <= od_phase_limit(w->g.p) && rounding * w->choice.seconds <= least * w->choice.transfers;
 }
 
+static uint64_t hash_of(const struct plan *w)
+{
+    uint64_t hash = w->choice.ntasks;
+    for (uint32_t i = 0; i < w->choice.ntasks; i++)
+        hash = (hash ^ hash >> 32 ^ w->choice.task[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    for (uint32_t i = 0; i < w->g.p->nitems; i++)
+        if (w->choice.held[i])
+            hash = (hash ^ hash >> 32 ^ i) * UINT64_C(0xbf58476d1ce4e5b9);
+    return hash;
+}
+
+/* True where the same has been ordered before, and nothing new comes of doing that again. */
+static bool is_judged(struct plan *w, int role, unsigned number, uint64_t hash)
+{
+    static const double clearly = 1 - 1e-5;
+    for (unsigned i = 0; i < w->nkept; i++) {
+        struct candidate *kept = &w->kept[i];
+        if (kept->hash != hash || (kept->number > number && w->most > 1))
+            continue;
+        if (kept->number > number) {
+            kept->number = number;
+            kept->result.role = role;
+        }
+        return true;
+    }
+    for (uint32_t i = 0; w->nkept == w->most && i < w->njudged; i++)
+        if (w->judged[i].hash == hash)
+            return w->judged[i].worth < clearly * worth(&w->kept[w->nkept - 1].result);
+    return false;
+}
+
+static void judge(struct plan *w, uint64_t hash, double worth)
+{
+    if (od_array_reserve(&w->judged, &w->room, (uint64_t)w->njudged + 1, sizeof *w->judged))
+        w->judged[w->njudged++] = (struct judged){hash, worth};
+}
+
 /* Orders what has been chosen, and keeps it if it is one of the best. */
 static od_status try_candidate(struct plan *w, int role, unsigned number)
 {
@@ -104,11 +151,16 @@ static od_status try_candidate(struct plan *w, int role, unsigned number)
     double least = least_worth(w, number);
     if (is_hopeless(w, least))
         return OD_OK;
+    uint64_t hash = hash_of(w);
+    if (is_judged(w, role, number, hash))
+        return OD_OK;
     od_status status = od_phase_stream(&w->g, &w->choice, least, &tried.result, tried.there);
     if (status)
         return status;
+    judge(w, hash, tried.result.ntasks ? worth(&tried.result) : least);
     tried.result.role = role;
     tried.number = number;
+    tried.hash = hash;
     w->kept[KEPT] = tried;
     if (is_kept(w, &tried))
         return OD_OK;
@@ -326,6 +378,7 @@ static void release(struct plan *w)
     for (unsigned i = 0; i < OD_PHASE_ROLES; i++)
         od_phase_free_growth(&w->grown[i].growth);
     od_phase_free_choice(&w->choice);
+    free(w->judged);
     for (unsigned i = 0; i <= KEPT; i++) {
         free(w->kept[i].result.order);
         free(w->kept[i].there);

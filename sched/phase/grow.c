@@ -21,18 +21,28 @@ struct pair {
     uint32_t next; /* of the same partner, plus one */
 };
 
+/* Any item. */
 struct candidate {
-    double gain;         /* seconds of its tasks that count */
-    double level;        /* of the most urgent of them */
-    double need;         /* seconds of new partners */
-    uint64_t hash;       /* of them */
-    uint32_t first_task; /* that counts, plus one: by grow.next_task */
+    double gain;          /* seconds of its tasks that count */
+    double level;         /* of the most urgent of them */
+    double need;          /* seconds of new partners */
+    uint64_t hash;        /* of them */
+    uint32_t first_task;  /* that counts, plus one: by task.next_task */
+    uint32_t next_member; /* of its group, plus one */
+    uint32_t first_pair;  /* in which it is the partner, plus one */
+    bool is_held, is_partner, is_dirty, is_listed;
+};
+
+struct task {
+    uint32_t item;      /* that of the role */
+    uint32_t unsat;     /* what it still waits for */
+    uint32_t next_task; /* of the same candidate that counts, plus one */
 };
 
 struct group {
     uint64_t hash;
     double need;          /* seconds of the partners that all members need */
-    uint32_t first, last; /* candidates, by grow.next_member, plus one */
+    uint32_t first, last; /* candidates, by candidate.next_member, plus one */
     double worth, level;  /* as found last; the level of its first member */
 };
 
@@ -44,17 +54,11 @@ struct slot {
 
 struct grow {
     const od_phase_graph *g;
-    uint32_t *item;                        /* by task: that of the role */
-    uint32_t *unsat;                       /* by task: what it still waits for */
-    uint32_t *next_task;                   /* by task: the next one of the same candidate that counts, plus one */
-    struct candidate *candidate;           /* by item */
-    uint32_t *next_member;                 /* by item */
-    bool *is_held, *is_partner, *is_dirty; /* by item */
-    uint32_t *first_pair;                  /* by item as partner, plus one */
+    struct task *task;
+    struct candidate *candidate; /* by item */
     struct pair *pair;
     uint32_t npairs, room;
     uint32_t *listed; /* items that are or were candidates */
-    bool *is_listed;
     uint32_t nlisted;
     struct group *group; /* in the order of their first members */
     uint32_t ngroups;
@@ -102,14 +106,14 @@ static uint32_t item_of(const od_phase_problem *p, uint32_t task, int role)
 static bool add_pair(struct grow *w, uint32_t partner, uint32_t candidate)
 {
     enum { LOOK_BACK = 3 };
-    uint32_t at = w->first_pair[partner];
+    uint32_t at = w->candidate[partner].first_pair;
     for (unsigned i = 0; at && i < LOOK_BACK; i++, at = w->pair[at - 1].next)
         if (w->pair[at - 1].candidate == candidate)
             return true;
     if (!od_array_reserve(&w->pair, &w->room, (uint64_t)w->npairs + 1, sizeof *w->pair))
         return false;
-    w->pair[w->npairs] = (struct pair){candidate, w->first_pair[partner]};
-    w->first_pair[partner] = ++w->npairs;
+    w->pair[w->npairs] = (struct pair){candidate, w->candidate[partner].first_pair};
+    w->candidate[partner].first_pair = ++w->npairs;
     struct candidate *c = &w->candidate[candidate];
     c->need += od_phase_cost(w->g->p, partner);
     c->hash += hash_of(partner);
@@ -119,26 +123,26 @@ static bool add_pair(struct grow *w, uint32_t partner, uint32_t candidate)
 /* The item is on the device or will be: it needs no new load. */
 static void leave_pairs(struct grow *w, uint32_t partner)
 {
-    for (uint32_t at = w->first_pair[partner]; at; at = w->pair[at - 1].next) {
+    for (uint32_t at = w->candidate[partner].first_pair; at; at = w->pair[at - 1].next) {
         struct candidate *c = &w->candidate[w->pair[at - 1].candidate];
         c->need -= od_phase_cost(w->g->p, partner);
         c->hash -= hash_of(partner);
-        w->has_changed |= !w->is_held[w->pair[at - 1].candidate];
+        w->has_changed |= !w->candidate[w->pair[at - 1].candidate].is_held;
     }
-    w->first_pair[partner] = 0;
+    w->candidate[partner].first_pair = 0;
 }
 
 static bool is_there(const struct grow *w, uint32_t item)
 {
-    return w->is_held[item] || w->is_partner[item];
+    return w->candidate[item].is_held || w->candidate[item].is_partner;
 }
 
 static void take_partner(struct grow *w, uint32_t item)
 {
     if (is_there(w, item))
         return;
-    w->is_partner[item] = true;
-    w->has_changed |= w->is_listed[item];
+    w->candidate[item].is_partner = true;
+    w->has_changed |= w->candidate[item].is_listed;
     w->loads += od_phase_cost(w->g->p, item);
     leave_pairs(w, item);
 }
@@ -149,9 +153,9 @@ static void join(struct grow *w, uint32_t task)
     const od_phase_problem *p = w->g->p;
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
         take_partner(w, p->use[u]);
-        if (p->writes[u] && !w->is_dirty[p->use[u]])
+        if (p->writes[u] && !w->candidate[p->use[u]].is_dirty)
             w->loads += p->load[p->use[u]]; /* it has to go back */
-        w->is_dirty[p->use[u]] |= p->writes[u];
+        w->candidate[p->use[u]].is_dirty |= p->writes[u];
     }
     w->seconds += p->seconds[task];
     w->out->joined[task] = w->out->nitems;
@@ -162,18 +166,18 @@ static void join(struct grow *w, uint32_t task)
 static bool count(struct grow *w, uint32_t task)
 {
     const od_phase_problem *p = w->g->p;
-    uint32_t item = w->item[task];
+    uint32_t item = w->task[task].item;
     struct candidate *c = &w->candidate[item];
-    if (w->is_held[item]) {
+    if (w->candidate[item].is_held) {
         join(w, task);
         return true;
     }
-    if (!w->is_listed[item])
+    if (!w->candidate[item].is_listed)
         w->listed[w->nlisted++] = item;
-    w->is_listed[item] = w->has_changed = true;
+    w->candidate[item].is_listed = w->has_changed = true;
     c->gain += p->seconds[task];
     c->level = fmax(c->level, w->g->level[task]);
-    w->next_task[task] = c->first_task;
+    w->task[task].next_task = c->first_task;
     c->first_task = task + 1;
     bool ok = true;
     for (uint32_t u = p->first_use[task]; ok && u < p->first_use[task + 1]; u++)
@@ -195,7 +199,7 @@ static bool count_chain(struct grow *w, uint32_t first)
             return false;
         for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++) {
             uint32_t after = p->successor[s];
-            if (w->item[after] == w->item[task] && --w->unsat[after] == 0)
+            if (w->task[after].item == w->task[task].item && --w->task[after].unsat == 0)
                 w->chain[left++] = after;
         }
     }
@@ -210,8 +214,8 @@ static bool settle(struct grow *w)
         uint32_t task = w->stack[--w->nstack];
         for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++) {
             uint32_t after = p->successor[s];
-            bool waits = w->item[after] != OD_NO_ITEM && w->item[after] != w->item[task];
-            if (waits && --w->unsat[after] == 0 && !count_chain(w, after))
+            bool waits = w->task[after].item != OD_NO_ITEM && w->task[after].item != w->task[task].item;
+            if (waits && --w->task[after].unsat == 0 && !count_chain(w, after))
                 return false;
         }
     }
@@ -236,16 +240,16 @@ static struct group *find_group(struct grow *w, uint64_t hash, double need)
 
 static double own_load(const struct grow *w, uint32_t item)
 {
-    return w->is_partner[item] ? 0 : od_phase_cost(w->g->p, item);
+    return w->candidate[item].is_partner ? 0 : od_phase_cost(w->g->p, item);
 }
 
 static void enter_group(struct grow *w, uint32_t item)
 {
     const struct candidate *c = &w->candidate[item];
     struct group *group = find_group(w, c->hash, c->need);
-    w->next_member[item] = 0;
+    w->candidate[item].next_member = 0;
     if (group->last)
-        w->next_member[group->last - 1] = item + 1;
+        w->candidate[group->last - 1].next_member = item + 1;
     else
         group->first = item + 1;
     group->last = item + 1;
@@ -262,7 +266,7 @@ static double worth_of(const struct grow *w, const struct group *group, double r
 {
     const od_phase_problem *p = w->g->p;
     double gain = 0, own = 0, bytes = 0;
-    for (uint32_t i = group->first; i; i = w->next_member[i - 1]) {
+    for (uint32_t i = group->first; i; i = w->candidate[i - 1].next_member) {
         uint32_t item = i - 1;
         if (bytes + p->size[item] > room)
             break;
@@ -281,7 +285,7 @@ static void make_groups(struct grow *w)
     w->ngroups = 0;
     for (uint32_t i = 0; i < w->nlisted; i++) {
         uint32_t item = w->listed[i];
-        if (w->is_held[item])
+        if (w->candidate[item].is_held)
             continue;
         w->listed[kept++] = item;
         if (w->candidate[item].gain > 0)
@@ -335,11 +339,11 @@ static bool hold(struct grow *w, uint32_t item)
     const od_phase_problem *p = w->g->p;
     w->loads += own_load(w, item);
     w->bytes += p->size[item];
-    w->is_held[item] = true;
-    w->is_partner[item] = false;
+    w->candidate[item].is_held = true;
+    w->candidate[item].is_partner = false;
     leave_pairs(w, item);
     w->out->item[w->out->nitems++] = item;
-    for (uint32_t t = w->candidate[item].first_task; t; t = w->next_task[t - 1])
+    for (uint32_t t = w->candidate[item].first_task; t; t = w->task[t - 1].next_task)
         join(w, t - 1);
     bool ok = settle(w);
     w->out->bytes[w->out->nitems - 1] = w->bytes;
@@ -371,7 +375,7 @@ static bool hold_group(struct grow *w, const struct group *group, double limit, 
 {
     const od_phase_problem *p = w->g->p;
     for (uint32_t i = group->first, next; i && w->seconds < od_phase_reach(p); i = next) {
-        next = w->next_member[i - 1];
+        next = w->candidate[i - 1].next_member;
         *fits &= w->bytes + p->size[i - 1] <= limit;
         if (w->bytes + p->size[i - 1] <= limit && !hold(w, i - 1))
             return false;
@@ -401,9 +405,9 @@ static bool grow(struct grow *w, double limit)
     const od_phase_problem *p = w->g->p;
     uint32_t first = OD_NO_ITEM;
     for (uint32_t t = 0; t < p->ntasks; t++)
-        w->unsat[t] = w->g->indegree[t];
+        w->task[t].unsat = w->g->indegree[t];
     for (uint32_t t = 0; t < p->ntasks; t++)
-        if (w->g->indegree[t] == 0 && w->item[t] != OD_NO_ITEM && !count_chain(w, t))
+        if (w->g->indegree[t] == 0 && w->task[t].item != OD_NO_ITEM && !count_chain(w, t))
             return false;
     if (!seed(w, limit, &first))
         return true;
@@ -456,43 +460,26 @@ od_status od_phase_grow(const od_phase_graph *g, int role, double limit, od_phas
     const od_phase_problem *p = g->p;
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
     struct grow w = {.g = g, .out = growth, .nslots = power_above(p->nitems)};
-    w.item = od_malloc(nt * sizeof *w.item);
-    w.unsat = od_malloc(nt * sizeof *w.unsat);
-    w.next_task = od_calloc(nt, sizeof *w.next_task);
-    w.stack = od_malloc(nt * sizeof *w.stack);
-    w.chain = od_malloc(nt * sizeof *w.chain);
+    w.task = od_calloc(nt, sizeof *w.task);
+    w.stack = od_malloc(2 * (size_t)nt * sizeof *w.stack);
     w.candidate = od_calloc(ni, sizeof *w.candidate);
-    w.next_member = od_calloc(ni, sizeof *w.next_member);
-    w.is_held = od_calloc(ni, 1);
-    w.is_partner = od_calloc(ni, 1);
-    w.is_dirty = od_calloc(ni, 1);
-    w.is_listed = od_calloc(ni, 1);
-    w.first_pair = od_calloc(ni, sizeof *w.first_pair);
     w.listed = od_malloc(ni * sizeof *w.listed);
     w.group = od_malloc(ni * sizeof *w.group);
     w.order = od_malloc(ni * sizeof *w.order);
     w.slot = od_calloc(w.nslots, sizeof *w.slot);
-    bool ok = allocate_growth(p, growth) && w.item && w.unsat && w.next_task && w.stack && w.chain && w.candidate &&
-              w.next_member && w.is_held && w.is_partner && w.is_dirty && w.is_listed && w.first_pair && w.listed &&
-              w.group && w.order && w.slot;
+    bool ok =
+        allocate_growth(p, growth) && w.task && w.stack && w.candidate && w.listed && w.group && w.order && w.slot;
+    if (ok)
+        w.chain = w.stack + nt;
     for (uint32_t t = 0; ok && t < p->ntasks; t++)
-        w.item[t] = item_of(p, t, role);
+        w.task[t].item = item_of(p, t, role);
     growth->nitems = 0;
     if (ok)
         memset(growth->joined, 0, nt * sizeof *growth->joined);
     ok = ok && grow(&w, limit);
-    free(w.item);
-    free(w.unsat);
-    free(w.next_task);
+    free(w.task);
     free(w.stack);
-    free(w.chain);
     free(w.candidate);
-    free(w.next_member);
-    free(w.is_held);
-    free(w.is_partner);
-    free(w.is_dirty);
-    free(w.is_listed);
-    free(w.first_pair);
     free(w.pair);
     free(w.listed);
     free(w.group);

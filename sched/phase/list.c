@@ -49,6 +49,9 @@ struct list {
     struct replica *replica; /* by item and device */
     double way_free;         /* when all that has been asked for has come */
     double planned_loads;    /* seconds of what placed tasks have yet to ask for */
+    double fastest[OD_SPEED_CLASSES]; /* by speed class: the least times that its tasks take on any device */
+    double unstarted;                 /* seconds of tasks that no device has begun, each where it is fastest */
+    double limit;                     /* what takes so many seconds is of no use */
     uint32_t started;
     od_list_plan *plan;
 };
@@ -111,6 +114,13 @@ static double seconds_on(const struct list *w, uint32_t task, unsigned k)
 {
     double times = w->slowness ? od_slowness_of(w->slowness, od_phase_speed_class(w->p, task), w->which[k]) : 1;
     return w->p->seconds[task] * times;
+}
+
+static double fastest_seconds(const struct list *w, uint32_t task)
+{
+    unsigned class = od_phase_speed_class(w->p, task);
+    return w->p->seconds[task] *
+           (w->slowness ? w->fastest[class < w->slowness->classes ? class : OD_SPEED_GENERAL] : 1);
 }
 
 static double completion(const struct list *w, uint32_t task, unsigned k, double now)
@@ -198,6 +208,7 @@ static void advance(struct list *w, unsigned k, double now)
     d->running = task + 1;
     d->free_at = fmax(now, w->arrival[task]) + seconds_on(w, task, k);
     d->backlog -= seconds_on(w, task, k);
+    w->unstarted -= fastest_seconds(w, task);
     w->plan->order[w->started++] = task;
 }
 
@@ -233,9 +244,31 @@ static int earliest_end(const struct list *w)
     return best;
 }
 
+/* Even if all devices compute without a break from now on. */
+static bool is_hopeless(const struct list *w, double now)
+{
+    static const double rounding = 1 + 1e-9;
+    double busy = w->unstarted;
+    for (unsigned k = 0; k < w->n; k++)
+        busy += w->device[k].running ? w->device[k].free_at : now;
+    return busy >= rounding * w->n * w->limit;
+}
+
+static void find_fastest(struct list *w)
+{
+    for (unsigned c = 0; w->slowness && c < w->slowness->classes; c++) {
+        w->fastest[c] = (double)INFINITY;
+        for (unsigned k = 0; k < w->n; k++)
+            w->fastest[c] = fmin(w->fastest[c], od_slowness_of(w->slowness, c, w->which[k]));
+    }
+    for (uint32_t t = 0; t < w->p->ntasks; t++)
+        w->unstarted += fastest_seconds(w, t);
+}
+
 /* What is on the devices already. */
 static void begin(struct list *w, const od_placeset *copies)
 {
+    find_fastest(w);
     for (uint32_t item = 0; item < w->p->nitems; item++) {
         w->made[item] = !od_placeset_is_empty(copies[item]);
         for (unsigned k = 0; k < w->n; k++)
@@ -256,7 +289,9 @@ static void simulate(struct list *w)
         advance(w, k, 0);
     w->plan->seconds = 0;
     for (int k; (k = earliest_end(w)) >= 0;) {
-        w->plan->seconds = w->device[k].free_at;
+        w->plan->seconds = is_hopeless(w, w->device[k].free_at) ? (double)INFINITY : w->device[k].free_at;
+        if (isinf(w->plan->seconds))
+            return;
         end_task(w, (unsigned)k);
     }
 }
@@ -268,8 +303,9 @@ struct attempt {
     uint32_t *owner; /* by task, or NULL */
 };
 
+/* Infinite seconds: not before the limit. */
 static od_status make_with(const od_list_problem *problem, const od_phase_graph *g, const struct attempt *attempt,
-                           od_list_plan *plan)
+                           double limit, od_list_plan *plan)
 {
     const od_phase_problem *p = g->p;
     unsigned devices = attempt->devices;
@@ -283,6 +319,7 @@ static od_status make_with(const od_list_problem *problem, const od_phase_graph 
                      .share_of_load = 1.0 / problem->devices,
                      .bus = attempt->bus,
                      .owner = attempt->owner,
+                     .limit = limit,
                      .plan = plan};
     w.device = od_calloc(devices, sizeof *w.device);
     w.rings = od_malloc(devices * (size_t)w.window * sizeof *w.rings);
@@ -328,9 +365,10 @@ static od_status find_places(const od_list_problem *problem, const od_phase_grap
     double least = (double)INFINITY;
     od_status status = OD_OK;
     for (unsigned n = 1; n <= most; n += 1 + n / 4) {
-        for (unsigned i = 0; !status && i < BUSES; i++) {
+        unsigned count = n > 1 ? BUSES : 1; /* on one device there is nothing to choose */
+        for (unsigned i = 0; !status && i < count; i++) {
             struct attempt attempt = {n, buses[i], NULL};
-            status = make_with(problem, g, &attempt, plan);
+            status = make_with(problem, g, &attempt, clearly * least, plan);
             if (status || plan->seconds >= clearly * least)
                 continue;
             least = plan->seconds;
@@ -353,7 +391,7 @@ static od_status find_owners(const od_list_problem *problem, const od_phase_grap
         attempt.devices = owners.devices = n;
         status = od_owners_find(&owners, attempt.owner);
         if (!status)
-            status = make_with(problem, g, &attempt, plan);
+            status = make_with(problem, g, &attempt, clearly * least, plan);
         if (status || plan->seconds >= clearly * least)
             continue;
         least = plan->seconds;
@@ -376,7 +414,7 @@ od_status od_list_plan_best(const od_list_problem *problem, unsigned most, od_li
     else if (!status)
         status = find_places(problem, &g, most, &best, plan);
     if (!status)
-        status = make_with(problem, &g, &best, plan);
+        status = make_with(problem, &g, &best, (double)INFINITY, plan);
     free(best.owner);
     od_phase_free_graph(&g);
     return status;

@@ -29,6 +29,7 @@ struct owners {
     double (*work)[PARTS];          /* by vertex: seconds */
     double *times;                  /* by vertex and device: that its work takes there, on the average of its tasks */
     double (*load)[PARTS];          /* by device: seconds there of what it owns */
+    double (*off)[PARTS];           /* by device: its imbalance as it is */
     double share[PARTS];            /* seconds for which all devices would be busy together */
     uint32_t *owner;                /* by vertex */
     uint64_t random;
@@ -253,8 +254,8 @@ static double change_of_balance(const struct owners *o, uint32_t v, unsigned fro
     double change = 0;
     for (unsigned part = 0; part < PARTS; part++) {
         if (o->work[v][part] > 0)
-            change += imbalance(o, from, part, -work_on(o, v, part, from)) - imbalance(o, from, part, 0) +
-                      imbalance(o, to, part, work_on(o, v, part, to)) - imbalance(o, to, part, 0);
+            change += imbalance(o, from, part, -work_on(o, v, part, from)) - o->off[from][part] +
+                      imbalance(o, to, part, work_on(o, v, part, to)) - o->off[to][part];
     }
     return change;
 }
@@ -269,13 +270,22 @@ static double change_of_loads(const struct owners *o, uint32_t v, unsigned from,
     return change;
 }
 
+static void add_work(struct owners *o, uint32_t v, unsigned k, double sign)
+{
+    for (unsigned part = 0; part < PARTS; part++) {
+        if (o->work[v][part] <= 0)
+            continue;
+        o->load[k][part] += sign * work_on(o, v, part, k);
+        o->off[k][part] = imbalance(o, k, part, 0);
+    }
+}
+
 static void give(struct owners *o, uint32_t v, unsigned k)
 {
     o->owner[v] = k;
     for (uint32_t i = o->first_net[v]; i < o->first_net[v + 1]; i++)
         o->count[(size_t)o->net[i] * o->n + k]++;
-    for (unsigned part = 0; part < PARTS; part++)
-        o->load[k][part] += work_on(o, v, part, k);
+    add_work(o, v, k, +1);
 }
 
 static void move(struct owners *o, uint32_t v, unsigned k)
@@ -283,8 +293,7 @@ static void move(struct owners *o, uint32_t v, unsigned k)
     unsigned from = o->owner[v];
     for (uint32_t i = o->first_net[v]; i < o->first_net[v + 1]; i++)
         o->count[(size_t)o->net[i] * o->n + from]--;
-    for (unsigned part = 0; part < PARTS; part++)
-        o->load[from][part] -= work_on(o, v, part, from);
+    add_work(o, v, from, -1);
     give(o, v, k);
 }
 
@@ -329,10 +338,11 @@ static bool make(struct owners *o)
     o->net = od_malloc((2 * nu + 1) * sizeof *o->net);
     o->work = od_calloc(ni, sizeof *o->work);
     o->load = od_calloc(o->n, sizeof *o->load);
+    o->off = od_calloc(o->n, sizeof *o->off);
     o->times = od_calloc(ni * o->n, sizeof *o->times);
     o->owner = od_malloc(ni * sizeof *o->owner);
     return o->vertex && o->home && o->first_pin && o->pin && o->cost && o->first_net && o->net && o->work && o->load &&
-           o->times && o->owner;
+           o->off && o->times && o->owner;
 }
 
 static void unmake(struct owners *o)
@@ -347,6 +357,7 @@ static void unmake(struct owners *o)
     free(o->count);
     free(o->work);
     free(o->load);
+    free(o->off);
     free(o->times);
     free(o->owner);
 }
@@ -377,6 +388,9 @@ od_status od_owners_find(const od_owners_problem *problem, uint32_t *owner)
                        .mixed = problem->slowness && od_slowness_is_mixed(problem->slowness, OD_MAX_DEVICES),
                        .random = UINT64_C(0x9e3779b97f4a7c15)};
     bool ok = make(&o) && prepare(&o, problem);
+    for (unsigned k = 0; ok && k < o.n; k++)
+        for (unsigned part = 0; part < PARTS; part++)
+            o.off[k][part] = imbalance(&o, k, part, 0);
     for (uint32_t v = 0; ok && v < o.nvertices; v++)
         give(&o, v, v % o.n);
     if (ok && o.n > 1 && (o.nnets || o.mixed))

@@ -15,32 +15,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is known of an item while chosen tasks are ordered. */
+struct item {
+    double left;          /* seconds of chosen tasks that use it and have not run */
+    double enabled;       /* it is not there: tasks that lack it and nothing else */
+    double urgent;        /* likewise: the level of the most urgent of these tasks */
+    uint32_t nurgent;     /* how many have it; 0: `urgent` is not known */
+    uint32_t uses;        /* the number of chosen tasks that use it and have not run */
+    uint32_t chosen_uses; /* that number at first */
+    uint32_t last;        /* how many tasks had been ordered with the last that uses it */
+    uint32_t position;    /* its place in `present` plus one, 0: it is not there */
+    uint32_t mark;        /* `marks`, where the task uses it for which room is made */
+    bool dirty;           /* written here since it came */
+    bool is_wanted;       /* in `wanted` */
+};
+
+struct task {
+    uint32_t unsat;   /* chosen tasks that must come before */
+    uint32_t missing; /* items that are not there */
+    bool done;
+};
+
 struct stream {
     const od_phase_graph *g;
     const od_phase_choice *choice;
     const bool *chosen, *held; /* its */
-    uint32_t *unsat;           /* by task: chosen tasks that must come before */
-    uint32_t *missing;         /* by task: items that are not there */
     bool *there;               /* by item */
-    bool *dirty;               /* by item: written here since it came */
-    uint32_t *last;            /* by item: how many tasks had been ordered with the last that uses it */
-    double *left;              /* by item: seconds of chosen tasks that use it and have not run */
-    uint32_t *uses;            /* by item: the number of these tasks */
-    uint32_t *chosen_uses;     /* by item: that number at first */
-    double *enabled;           /* by item that is not there: tasks that lack it and nothing else */
-    double *urgent;            /* by item that is not there: the level of the most urgent of these tasks */
-    uint32_t *nurgent;         /* by item: how many have it; 0: `urgent` is not known */
-    uint32_t *wanted;          /* items with `enabled`, perhaps no longer */
-    bool *is_wanted;
+    struct item *item;
+    struct task *task;
+    uint32_t *wanted; /* items with `enabled`, perhaps no longer */
     uint32_t nwanted;
-    uint32_t *present;  /* items that are there */
-    uint32_t *position; /* by item: its place there plus one, 0: it is not */
+    uint32_t *present; /* items that are there */
     uint32_t npresent, cursor;
     uint32_t *useless; /* items that are there and that no chosen task that is left uses */
     uint32_t nuseless;
+    uint32_t marks;
     od_heap ready; /* tasks that could run if their data were there, perhaps ordered already: the most urgent first */
     od_heap runnable;     /* likewise, with their data */
-    bool *done;           /* by task */
     uint32_t released;    /* tasks of the order that have ended: those after them are in a task buffer */
     double used, lacking; /* bytes there, and of held items that are not */
     double most_seconds;  /* of tasks that the order can have */
@@ -74,32 +85,32 @@ static uint32_t lacking_item(const struct stream *w, uint32_t task)
 /* Keeps the highest level of those that lack the item alone, or forgets it. */
 static void count_urgent(struct stream *w, uint32_t item, double level, int sign)
 {
-    bool known = w->nurgent[item] || (sign > 0 && w->enabled[item] <= 0);
-    if (known && sign > 0 && (!w->nurgent[item] || level > w->urgent[item])) {
-        w->urgent[item] = level;
-        w->nurgent[item] = 1;
-    } else if (w->nurgent[item] && level == w->urgent[item]) {
-        w->nurgent[item] = sign > 0 ? w->nurgent[item] + 1 : w->nurgent[item] - 1;
+    bool known = w->item[item].nurgent || (sign > 0 && w->item[item].enabled <= 0);
+    if (known && sign > 0 && (!w->item[item].nurgent || level > w->item[item].urgent)) {
+        w->item[item].urgent = level;
+        w->item[item].nurgent = 1;
+    } else if (w->item[item].nurgent && level == w->item[item].urgent) {
+        w->item[item].nurgent = sign > 0 ? w->item[item].nurgent + 1 : w->item[item].nurgent - 1;
     }
 }
 
 /* The task lacks one item, or no longer. */
 static void count_enabled(struct stream *w, uint32_t task, int sign)
 {
-    if (w->missing[task] != 1 || w->unsat[task] || w->done[task])
+    if (w->task[task].missing != 1 || w->task[task].unsat || w->task[task].done)
         return;
     uint32_t item = lacking_item(w, task);
     count_urgent(w, item, w->g->level[task], sign);
-    w->enabled[item] += sign;
-    if (sign > 0 && !w->is_wanted[item]) {
-        w->is_wanted[item] = true;
+    w->item[item].enabled += sign;
+    if (sign > 0 && !w->item[item].is_wanted) {
+        w->item[item].is_wanted = true;
         w->wanted[w->nwanted++] = item;
     }
 }
 
 static void offer(struct stream *w, uint32_t task)
 {
-    if (w->missing[task] || w->unsat[task] || w->done[task] || od_heap_contains(&w->runnable, task))
+    if (w->task[task].missing || w->task[task].unsat || w->task[task].done || od_heap_contains(&w->runnable, task))
         return;
     od_heap_push(&w->runnable, task);
 }
@@ -111,19 +122,19 @@ static void bring(struct stream *w, uint32_t item)
     w->lacking -= w->held[item] ? p->size[item] : 0;
     for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
         uint32_t task = w->g->user[i];
-        if (w->chosen[task] && w->missing[task] == 1)
+        if (w->chosen[task] && w->task[task].missing == 1)
             count_enabled(w, task, -1);
     }
     w->there[item] = true;
-    w->enabled[item] = 0;
-    w->nurgent[item] = 0;
+    w->item[item].enabled = 0;
+    w->item[item].nurgent = 0;
     w->present[w->npresent++] = item;
-    w->position[item] = w->npresent;
+    w->item[item].position = w->npresent;
     for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
         uint32_t task = w->g->user[i];
-        if (!w->chosen[task] || w->done[task])
+        if (!w->chosen[task] || w->task[task].done)
             continue;
-        w->missing[task]--;
+        w->task[task].missing--;
         count_enabled(w, task, +1);
         offer(w, task);
     }
@@ -133,44 +144,47 @@ static void lose(struct stream *w, uint32_t item)
 {
     const od_phase_problem *p = w->g->p;
     w->used -= p->size[item];
-    w->lacking += w->held[item] && w->uses[item] ? p->size[item] : 0;
-    w->out->stores += w->dirty[item] ? p->load[item] : 0;
-    w->dirty[item] = false;
+    w->lacking += w->held[item] && w->item[item].uses ? p->size[item] : 0;
+    w->out->stores += w->item[item].dirty ? p->load[item] : 0;
+    w->item[item].dirty = false;
     for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
         uint32_t task = w->g->user[i];
-        if (w->chosen[task] && !w->done[task] && w->missing[task] == 1)
+        if (w->chosen[task] && !w->task[task].done && w->task[task].missing == 1)
             count_enabled(w, task, -1);
     }
     w->there[item] = false;
     for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
         uint32_t task = w->g->user[i];
-        if (!w->chosen[task] || w->done[task])
+        if (!w->chosen[task] || w->task[task].done)
             continue;
-        w->missing[task]++;
+        w->task[task].missing++;
         count_enabled(w, task, +1);
     }
 }
 
-static bool is_used_by(const od_phase_problem *p, uint32_t item, uint32_t task)
+/* So that looking at an item does not mean to look through those of the task. */
+static void mark_items(struct stream *w, uint32_t task)
 {
-    for (uint32_t u = p->first_use[task]; task != OD_NO_ITEM && u < p->first_use[task + 1]; u++)
-        if (p->use[u] == item)
-            return true;
-    return false;
+    const od_phase_problem *p = w->g->p;
+    w->marks++;
+    if (task == OD_NO_ITEM)
+        return;
+    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
+        w->item[p->use[u]].mark = w->marks;
 }
 
 static void leave(struct stream *w, uint32_t item)
 {
-    uint32_t at = w->position[item] - 1, last = w->present[--w->npresent];
+    uint32_t at = w->item[item].position - 1, last = w->present[--w->npresent];
     w->present[at] = last;
-    w->position[last] = at + 1;
-    w->position[item] = 0;
+    w->item[last].position = at + 1;
+    w->item[item].position = 0;
     lose(w, item);
 }
 
 static bool is_in_window(const struct stream *w, uint32_t item)
 {
-    return w->last[item] && w->last[item] + w->g->p->window > w->out->ntasks;
+    return w->item[item].last && w->item[item].last + w->g->p->window > w->out->ntasks;
 }
 
 enum { VICTIMS = 128 }; /* items that are looked at when one is to go */
@@ -178,7 +192,7 @@ enum { VICTIMS = 128 }; /* items that are looked at when one is to go */
 /* Tasks that use the item and have not been chosen. */
 static uint32_t other_uses(const struct stream *w, uint32_t item)
 {
-    return w->g->first_user[item + 1] - w->g->first_user[item] - w->chosen_uses[item];
+    return w->g->first_user[item + 1] - w->g->first_user[item] - w->item[item].chosen_uses;
 }
 
 /* An item that no chosen task will use, the one that the fewest others will, or OD_NO_ITEM. */
@@ -186,7 +200,7 @@ static uint32_t useless_item(struct stream *w)
 {
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < w->nuseless && i < VICTIMS; i++) {
-        while (i < w->nuseless && !w->position[w->useless[i]]) /* it has gone with the window */
+        while (i < w->nuseless && !w->item[w->useless[i]].position) /* it has gone with the window */
             w->useless[i] = w->useless[--w->nuseless];
         if (i < w->nuseless && !is_in_window(w, w->useless[i]) &&
             (best == UINT32_MAX || other_uses(w, w->useless[i]) < other_uses(w, w->useless[best])))
@@ -204,19 +218,20 @@ static double value_of(const struct stream *w, uint32_t item)
 {
     static const double much = 1e30, most = 1e60;
     if (is_in_window(w, item))
-        return most * w->last[item];
-    return w->left[item] + (w->held[item] ? much : 0);
+        return most * w->item[item].last;
+    return w->item[item].left + (w->held[item] ? much : 0);
 }
 
-/* Of a number of items that are there, others each time, the one that is best lost. */
+/* Of a number of items that are there, others each time, the one that is best lost; none of the task's. */
 static uint32_t least_item(struct stream *w, uint32_t task)
 {
-    const od_phase_problem *p = w->g->p;
     uint32_t victim = OD_NO_ITEM, n = w->npresent < VICTIMS ? w->npresent : VICTIMS;
+    uint32_t at = n ? w->cursor % w->npresent : 0;
     double least = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t item = w->present[(w->cursor + i) % w->npresent];
-        if (task != OD_NO_ITEM && is_used_by(p, item, task))
+    mark_items(w, task);
+    for (uint32_t i = 0; i < n; i++, at = at + 1 < w->npresent ? at + 1 : 0) {
+        uint32_t item = w->present[at];
+        if (w->item[item].mark == w->marks)
             continue;
         double value = value_of(w, item);
         if (victim == OD_NO_ITEM || value < least) {
@@ -246,7 +261,7 @@ static void load(struct stream *w, uint32_t item, uint32_t task)
 {
     const od_phase_problem *p = w->g->p;
     make_room(w, p->size[item], task);
-    w->out->loads += p->fresh[item] && !w->last[item] ? 0 : p->load[item];
+    w->out->loads += p->fresh[item] && !w->item[item].last ? 0 : p->load[item];
     bring(w, item);
 }
 
@@ -261,7 +276,7 @@ static bool release_next(struct stream *w)
     uint32_t task = w->out->order[w->released++];
     for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++) {
         uint32_t after = p->successor[s];
-        if (!w->chosen[after] || --w->unsat[after])
+        if (!w->chosen[after] || --w->task[after].unsat)
             continue;
         od_heap_push(&w->ready, after);
         count_enabled(w, after, +1);
@@ -273,15 +288,15 @@ static bool release_next(struct stream *w)
 static void run(struct stream *w, uint32_t task)
 {
     const od_phase_problem *p = w->g->p;
-    w->done[task] = true;
+    w->task[task].done = true;
     w->out->order[w->out->ntasks++] = task;
     w->out->seconds += p->seconds[task];
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
         uint32_t item = p->use[u];
-        w->left[item] -= p->seconds[task];
-        w->dirty[item] |= p->writes[u];
-        w->last[item] = w->out->ntasks;
-        if (--w->uses[item] == 0)
+        w->item[item].left -= p->seconds[task];
+        w->item[item].dirty |= p->writes[u];
+        w->item[item].last = w->out->ntasks;
+        if (--w->item[item].uses == 0)
             w->useless[w->nuseless++] = item;
     }
     if (w->out->ntasks - w->released > p->window)
@@ -293,7 +308,7 @@ static void run_all(struct stream *w)
     while (w->runnable.count && w->out->seconds < od_phase_limit(w->g->p)) {
         uint32_t task = od_heap_first(&w->runnable);
         od_heap_remove(&w->runnable, task);
-        if (!w->done[task] && !w->missing[task])
+        if (!w->task[task].done && !w->task[task].missing)
             run(w, task);
     }
 }
@@ -301,24 +316,24 @@ static void run_all(struct stream *w)
 /* True where the task could run if one more item were there. */
 static bool lacks_one(const struct stream *w, uint32_t task)
 {
-    return w->chosen[task] && !w->done[task] && !w->unsat[task] && w->missing[task] == 1;
+    return w->chosen[task] && !w->task[task].done && !w->task[task].unsat && w->task[task].missing == 1;
 }
 
 /* Of the most urgent task that lacks this item alone. */
 static double level_of(struct stream *w, uint32_t item)
 {
-    if (w->nurgent[item])
-        return w->urgent[item];
-    w->urgent[item] = 0;
+    if (w->item[item].nurgent)
+        return w->item[item].urgent;
+    w->item[item].urgent = 0;
     for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
         uint32_t task = w->g->user[i];
         double level = w->g->level[task];
-        if (!lacks_one(w, task) || level < w->urgent[item])
+        if (!lacks_one(w, task) || level < w->item[item].urgent)
             continue;
-        w->nurgent[item] = level > w->urgent[item] ? 1 : w->nurgent[item] + 1;
-        w->urgent[item] = level;
+        w->item[item].nurgent = level > w->item[item].urgent ? 1 : w->item[item].nurgent + 1;
+        w->item[item].urgent = level;
     }
-    return w->urgent[item];
+    return w->item[item].urgent;
 }
 
 /* The load that makes most tasks possible for its length, of so many that would make some; or OD_NO_ITEM. */
@@ -330,9 +345,9 @@ static uint32_t best_load(struct stream *w)
     double most = 0, urgent = 0;
     while (i < w->nwanted && i < LOOK_AT) {
         uint32_t item = w->wanted[i];
-        double value = w->enabled[item] / p->load[item];
-        if (w->there[item] || w->enabled[item] <= 1e-12) {
-            w->is_wanted[item] = false;
+        double value = w->item[item].enabled / p->load[item];
+        if (w->there[item] || w->item[item].enabled <= 1e-12) {
+            w->item[item].is_wanted = false;
             w->wanted[i] = w->wanted[--w->nwanted];
             continue;
         }
@@ -366,12 +381,12 @@ static uint32_t best_task(struct stream *w)
     enum { LOOK_AT = 64 };
     uint32_t best = OD_NO_ITEM;
     double least = 0;
-    while (w->ready.count && w->done[od_heap_first(&w->ready)])
+    while (w->ready.count && w->task[od_heap_first(&w->ready)].done)
         od_heap_remove(&w->ready, od_heap_first(&w->ready));
     for (uint32_t i = 0; i < w->ready.count && i < LOOK_AT; i++) {
         uint32_t task = w->ready.items[i];
-        double seconds = w->done[task] ? 0 : load_of(w, task);
-        if (!w->done[task] &&
+        double seconds = w->task[task].done ? 0 : load_of(w, task);
+        if (!w->task[task].done &&
             (best == OD_NO_ITEM || seconds < least || (seconds == least && is_before(w, task, best)))) {
             best = task;
             least = seconds;
@@ -415,14 +430,14 @@ static void begin(struct stream *w)
     for (uint32_t i = 0; i < w->choice->ntasks; i++) {
         uint32_t t = w->choice->task[i];
         for (uint32_t s = p->first_successor[t]; s < p->first_successor[t + 1]; s++)
-            w->unsat[p->successor[s]]++;
-        w->missing[t] = p->first_use[t + 1] - p->first_use[t];
+            w->task[p->successor[s]].unsat++;
+        w->task[t].missing = p->first_use[t + 1] - p->first_use[t];
         w->most_seconds += p->seconds[t];
         longest = fmax(longest, p->seconds[t]);
         for (uint32_t u = p->first_use[t]; u < p->first_use[t + 1]; u++) {
-            w->left[p->use[u]] += p->seconds[t];
-            w->uses[p->use[u]]++;
-            w->chosen_uses[p->use[u]]++;
+            w->item[p->use[u]].left += p->seconds[t];
+            w->item[p->use[u]].uses++;
+            w->item[p->use[u]].chosen_uses++;
         }
     }
     w->most_seconds = fmin(w->most_seconds, od_phase_limit(p) + longest);
@@ -430,14 +445,14 @@ static void begin(struct stream *w)
         w->lacking += w->held[i] ? p->size[i] : 0;
     for (uint32_t i = 0; i < w->choice->ntasks; i++) {
         uint32_t t = w->choice->task[i];
-        if (w->unsat[t])
+        if (w->task[t].unsat)
             continue;
         od_heap_push(&w->ready, t);
         count_enabled(w, t, +1);
         offer(w, t);
     }
     for (uint32_t i = 0; i < p->nitems; i++)
-        if (p->resident[i] && w->uses[i] && w->used + p->size[i] <= p->memory)
+        if (p->resident[i] && w->item[i].uses && w->used + p->size[i] <= p->memory)
             bring(w, i);
 }
 
@@ -458,7 +473,7 @@ static void stream(struct stream *w)
     if (is_hopeless(w))
         w->out->ntasks = 0;
     for (uint32_t i = 0; i < p->nitems; i++)
-        w->out->stores += w->dirty[i] ? p->load[i] : 0;
+        w->out->stores += w->item[i].dirty ? p->load[i] : 0;
 }
 
 od_status od_phase_stream(const od_phase_graph *g, const od_phase_choice *choice, double worth, od_phase_result *result,
@@ -475,47 +490,22 @@ od_status od_phase_stream(const od_phase_graph *g, const od_phase_choice *choice
                        .out = result};
     result->ntasks = 0;
     result->seconds = result->loads = result->stores = result->held = 0;
-    w.unsat = od_calloc(nt, sizeof *w.unsat);
-    w.missing = od_calloc(nt, sizeof *w.missing);
-    w.done = od_calloc(nt, 1);
-    w.dirty = od_calloc(ni, 1);
-    w.is_wanted = od_calloc(ni, 1);
-    w.left = od_calloc(ni, sizeof *w.left);
-    w.uses = od_calloc(ni, sizeof *w.uses);
-    w.chosen_uses = od_calloc(ni, sizeof *w.chosen_uses);
-    w.position = od_calloc(ni, sizeof *w.position);
-    w.useless = od_malloc(ni * sizeof *w.useless);
-    w.last = od_calloc(ni, sizeof *w.last);
-    w.enabled = od_calloc(ni, sizeof *w.enabled);
-    w.urgent = od_calloc(ni, sizeof *w.urgent);
-    w.nurgent = od_calloc(ni, sizeof *w.nurgent);
-    w.wanted = od_malloc(ni * sizeof *w.wanted);
-    w.present = od_malloc(ni * sizeof *w.present);
+    w.item = od_calloc(ni, sizeof *w.item);
+    w.task = od_calloc(nt, sizeof *w.task);
+    w.wanted = od_malloc(3 * (size_t)ni * sizeof *w.wanted);
     od_heap_init(&w.ready, is_more_urgent, &w);
     od_heap_init(&w.runnable, is_more_urgent, &w);
-    bool ok = w.unsat && w.missing && w.done && w.dirty && w.is_wanted && w.left && w.uses && w.chosen_uses &&
-              w.position && w.useless && w.last && w.enabled && w.urgent && w.nurgent && w.wanted && w.present &&
-              !od_heap_reserve(&w.ready, nt) && !od_heap_reserve(&w.runnable, nt);
-    if (ok)
+    bool ok = w.item && w.task && w.wanted && !od_heap_reserve(&w.ready, nt) && !od_heap_reserve(&w.runnable, nt);
+    if (ok) {
+        w.present = w.wanted + ni;
+        w.useless = w.present + ni;
         stream(&w);
+    }
     for (uint32_t i = 0; i < p->nitems; i++)
         result->held += w.held[i] ? p->size[i] : 0;
-    free(w.unsat);
-    free(w.missing);
-    free(w.done);
-    free(w.dirty);
-    free(w.is_wanted);
-    free(w.left);
-    free(w.uses);
-    free(w.chosen_uses);
-    free(w.position);
-    free(w.useless);
-    free(w.last);
-    free(w.enabled);
-    free(w.urgent);
-    free(w.nurgent);
+    free(w.item);
+    free(w.task);
     free(w.wanted);
-    free(w.present);
     od_heap_free(&w.ready);
     od_heap_free(&w.runnable);
     return ok ? OD_OK : OD_ENOMEM;

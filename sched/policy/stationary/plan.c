@@ -6,6 +6,7 @@
 #include "util/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void od_stationary_claim(od_stationary *s, od_known_task *known, unsigned k)
 {
@@ -53,19 +54,82 @@ struct planning {
     od_snapshot snapshot;
     od_phase_result phase;
     od_list_plan list;
+    od_findings *findings; /* or NULL */
+    uint64_t key;          /* of the snapshot, where there are findings */
     od_status status;
 };
+
+/* As od_phase_plan(). */
+static od_status plan_phase(struct planning *planning)
+{
+    const od_phase_problem *p = &planning->snapshot.problem;
+    od_phase_result *phase = &planning->phase;
+    uint64_t key = od_findings_mix(planning->key, OD_FINDINGS_PHASE, &p->share, sizeof p->share);
+    const od_finding *found = od_findings_look_up(planning->findings, key);
+    if (found) {
+        uint32_t *order = phase->order;
+        memcpy(order, found->order, found->phase.ntasks * sizeof *order);
+        *phase = found->phase;
+        phase->order = order;
+        return OD_OK;
+    }
+    od_status status = od_phase_plan(p, phase);
+    if (!status)
+        od_findings_add(planning->findings, &(od_finding){.key = key, .phase = *phase, .order = phase->order},
+                        phase->ntasks);
+    return status;
+}
 
 /* Half a share where others will wait for what they need, unless memory has made the phase as short as that. */
 static od_status find_phase(struct planning *planning)
 {
     od_phase_problem *p = &planning->snapshot.problem;
     od_phase_result *phase = &planning->phase;
-    od_status status = od_phase_plan(p, phase);
+    od_status status = plan_phase(planning);
     if (status || planning->active == 1 || phase->seconds <= p->share / 2 || !is_awaited(p, phase))
         return status;
     p->share /= 2;
-    return od_phase_plan(p, phase);
+    return plan_phase(planning);
+}
+
+static double find_loads(const struct planning *planning)
+{
+    uint64_t key = od_active_loads_key(planning->key, planning->loading, planning->active);
+    const od_finding *found = od_findings_look_up(planning->findings, key);
+    if (found)
+        return found->loads;
+    double loads = od_active_loads(&planning->snapshot, planning->loading, planning->active);
+    od_findings_add(planning->findings, &(od_finding){.key = key, .loads = loads}, 0);
+    return loads;
+}
+
+static uint64_t key_of_list(const struct planning *planning)
+{
+    unsigned about[] = {planning->loading, planning->active, planning->s->owners};
+    uint64_t key = od_findings_mix(planning->key, OD_FINDINGS_LIST, about, sizeof about);
+    return od_findings_mix(key, OD_FINDINGS_LIST, planning->which, planning->active * sizeof *planning->which);
+}
+
+static od_status find_list(struct planning *planning)
+{
+    const od_list_problem problem = {&planning->snapshot.problem, planning->snapshot.copies,
+                                     &planning->slowness,         planning->which,
+                                     planning->loading,           planning->s->owners};
+    uint32_t ntasks = problem.tasks->ntasks;
+    od_list_plan *list = &planning->list;
+    uint64_t key = key_of_list(planning);
+    const od_finding *found = od_findings_look_up(planning->findings, key);
+    if (found) {
+        memcpy(list->order, found->order, ntasks * sizeof *list->order);
+        memcpy(list->place, found->place, ntasks * sizeof *list->place);
+        list->seconds = found->list.seconds;
+        return OD_OK;
+    }
+    od_status status = od_list_plan_best(&problem, planning->active, list);
+    if (!status)
+        od_findings_add(planning->findings,
+                        &(od_finding){.key = key, .list = *list, .order = list->order, .place = list->place}, ntasks);
+    return status;
 }
 
 /* Long chains of tasks that need each other's results: all devices would wait for those of one phase. A few devices
@@ -74,15 +138,11 @@ static bool find_joint_plan(struct planning *planning)
 {
     static const double little = 0.5; /* as the next, over the factorisations of docs/performance.md */
     enum { FEW = 3 };
-    const od_list_problem problem = {&planning->snapshot.problem, planning->snapshot.copies,
-                                     &planning->slowness,         planning->which,
-                                     planning->loading,           planning->s->owners};
-    if (problem.owners)
-        return od_list_plan_best(&problem, planning->active, &planning->list) == OD_OK;
+    if (planning->s->owners)
+        return find_list(planning) == OD_OK;
     double work = planning->work / planning->speed;
-    double loads = od_active_loads(&planning->snapshot, planning->loading, planning->active);
-    if ((planning->active <= FEW && loads > little * work) ||
-        od_list_plan_best(&problem, planning->active, &planning->list))
+    double loads = find_loads(planning);
+    if ((planning->active <= FEW && loads > little * work) || find_list(planning))
         return false;
     return planning->list.seconds < od_active_finish(work, loads);
 }
@@ -90,6 +150,7 @@ static bool find_joint_plan(struct planning *planning)
 static void find_plan(od_background *job)
 {
     struct planning *planning = od_container_of(job, struct planning, job);
+    planning->key = planning->findings ? od_findings_key(&planning->snapshot) : 0;
     planning->jointly = planning->jointly && find_joint_plan(planning);
     planning->status = planning->jointly ? OD_OK : find_phase(planning);
 }
@@ -218,6 +279,7 @@ static struct planning *make_planning(od_stationary *s, unsigned k)
     else
         od_slowness_init(&planning->slowness);
     planning->jointly = may_plan_jointly(s, p);
+    planning->findings = s->env.known->findings;
     planning->work = s->env.known->open_seconds;
     planning->phase.order = od_malloc((p->ntasks + 1) * sizeof *planning->phase.order);
     planning->speed = speed_of_active(&s->env, &planning->snapshot);

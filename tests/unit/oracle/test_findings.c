@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Plays that share their findings (sched/phase/findings.h) end as each does alone. */
+#include "sched/oracle/play.h"
+
+#include "memmgr/device/measured.h"
+#include "sched/phase/active.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { N = 8, STEPS = 6, DEVICES = 4, BYTES = 10, NTASKS = N * N * STEPS, MOST = 6 };
+
+/* A stencil on N x N blocks: each step reads five blocks of the step before and writes one. */
+struct graph {
+    od_play_task tasks[NTASKS];
+    od_play_access accesses[NTASKS * MOST];
+    uint32_t after[NTASKS * MOST];
+    od_play_datum data[2 * N * N];
+    od_play_problem problem;
+};
+
+static const int offsets[][2] = {{0, 0}, {-1, 0}, {1, 0}, {0, -1}, {0, 1}};
+
+static bool is_inside(int row, int column)
+{
+    return row >= 0 && row < N && column >= 0 && column < N;
+}
+
+static void add_task(struct graph *g, int step, int row, int column)
+{
+    od_play_problem *p = &g->problem;
+    od_play_task *task = &g->tasks[p->ntasks];
+    uint32_t number = p->ntasks++;
+    *task = (od_play_task){.seconds = 1 + 0.01 * ((7 * row + 3 * column + step) % 5),
+                           .kind = offsets,
+                           .bound = OD_NOWHERE,
+                           .first_access = p->naccesses,
+                           .first_after = p->nafter,
+                           .number = number};
+    for (unsigned i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+        int r = row + offsets[i][0], c = column + offsets[i][1];
+        if (!is_inside(r, c))
+            continue;
+        uint32_t block = (uint32_t)(r * N + c);
+        g->accesses[p->naccesses++] = (od_play_access){(uint32_t)(step % 2 * N * N) + block, OD_READ};
+        task->before += step > 0;
+        if (step + 1 < STEPS)
+            g->after[p->nafter++] = (uint32_t)((step + 1) * N * N) + block;
+    }
+    g->accesses[p->naccesses++] = (od_play_access){(uint32_t)((step + 1) % 2 * N * N + row * N + column), OD_WRITE};
+    task->naccess = p->naccesses - task->first_access;
+    task->nafter = p->nafter - task->first_after;
+}
+
+static void make(struct graph *g, const od_topology *topology)
+{
+    memset(g, 0, sizeof *g);
+    g->problem = (od_play_problem){.tasks = g->tasks,
+                                   .accesses = g->accesses,
+                                   .after = g->after,
+                                   .data = g->data,
+                                   .ndata = 2 * N * N,
+                                   .topology = topology,
+                                   .ndevices = DEVICES,
+                                   .slots = 1,
+                                   .peer = true,
+                                   .memory = 24 * BYTES,
+                                   .alignment = 1};
+    for (uint32_t d = 0; d < 2 * N * N; d++)
+        g->data[d] = (od_play_datum){.bytes = BYTES, .valid = od_placeset_of(OD_HOST), .tie = d};
+    for (int step = 0; step < STEPS; step++)
+        for (int row = 0; row < N; row++)
+            for (int column = 0; column < N; column++)
+                add_task(g, step, row, column);
+}
+
+static double play(struct graph *g, const char *policy, const char *rule, int active, od_findings *findings,
+                   od_play_began *began)
+{
+    char error[256];
+    od_settings settings = {.evict = od_evict_find(rule), .buffer = 3, .active = active};
+    od_play_result result = {.began = began};
+    g->problem.findings = findings;
+    assert_int_equal(od_policy_choose(policy, &settings.policy, error, sizeof error), OD_OK);
+    assert_int_equal(od_play(&g->problem, &settings, (double)INFINITY, &result), OD_OK);
+    assert_true(isfinite(result.seconds));
+    return result.seconds;
+}
+
+static const struct setting {
+    const char *policy, *rule;
+    int active;
+} settings[] = {{"stationary", "belady", OD_ACTIVE_AS_POLICY},
+                {"stationary:ahead=12", "belady", OD_ACTIVE_AS_POLICY},
+                {"stationary", "belady", DEVICES},
+                {"stationary:ahead=3", "belady", DEVICES},
+                {"stationary", "belady", 3},
+                {"stationary:owners", "belady", DEVICES},
+                {"stationary:owners,ahead=3", "belady", DEVICES},
+                {"darts", "luf", OD_ACTIVE_CHOSEN},
+                {"dmdas", "luf", OD_ACTIVE_CHOSEN}};
+
+static void shared_findings_change_nothing(void **state)
+{
+    static struct graph g;
+    static od_play_began alone[NTASKS], shared[NTASKS];
+    static od_findings findings;
+    (void)state;
+    for (double bandwidth = 2 * BYTES; bandwidth <= 50 * BYTES; bandwidth *= 5) {
+        od_topology *topology = od_topology_bus(DEVICES, bandwidth);
+        assert_non_null(topology);
+        make(&g, topology);
+        for (unsigned round = 0; round < 2; round++)
+            for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
+                const struct setting *s = &settings[i];
+                double expected = play(&g, s->policy, s->rule, s->active, NULL, alone);
+                double seconds = play(&g, s->policy, s->rule, s->active, &findings, shared);
+                assert_true(fabs(seconds - expected) < 1e-12);
+                for (uint32_t t = 0; t < NTASKS; t++)
+                    assert_true(alone[t].task == shared[t].task && alone[t].device == shared[t].device &&
+                                alone[t].ns == shared[t].ns);
+            }
+        od_topology_destroy(topology); /* the findings of the next one have other keys */
+    }
+    od_findings_free(&findings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shared_findings_change_nothing)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -33,11 +33,13 @@ typedef struct call {
 
 /* --- memory -------------------------------------------------------------------------- */
 
-/* Where device `n` of the job has its memory: 1 TB for each, from 16 TB on. */
-static void *wanted_address(unsigned n, size_t taken)
+/* Where device `n` of the job has its memory: each has 1 TB of the addresses from 16 to 120 TB, less where there may be
+ * many devices. NULL: it has had all of them. */
+static void *wanted_address(unsigned n, size_t taken, size_t bytes)
 {
-    const uintptr_t first = (uintptr_t)1 << 44, each = (uintptr_t)1 << 40;
-    return (void *)(first + n * each + taken);
+    const uintptr_t tb = (uintptr_t)1 << 40, share = 104 * tb / OD_MAX_DEVICES, most = share < tb ? share : tb;
+    const uintptr_t each = most & ~(uintptr_t)(OD_CHOSEN - 1);
+    return bytes <= each && taken <= each - bytes ? (void *)(16 * tb + n * each + taken) : NULL;
 }
 
 static void *take_here(void *at, size_t bytes)
@@ -51,12 +53,12 @@ static uintptr_t take(od_served *d, size_t bytes, unsigned number)
     const od_backend *local = d->server->offer->local;
     const size_t unit = local ? OD_CHOSEN : 4096, whole = (bytes + unit - 1) / unit * unit;
     od_block *b = od_malloc(sizeof *b);
-    void *at = wanted_address(number, d->taken);
-    if (b && local)
+    void *at = b ? wanted_address(number, d->taken, whole) : NULL;
+    if (at && local)
         at = local->ops->alloc_at(local->state, d->k, whole, at) ? NULL : at;
-    else if (b)
+    else if (at)
         at = take_here(at, whole);
-    if (!b || !at) {
+    if (!at) {
         free(b);
         return 0;
     }

@@ -12,6 +12,6 @@ preload=${LD_PRELOAD-}${LLVM_TESTS_LIBRARY:+${LD_PRELOAD:+:}$LLVM_TESTS_LIBRARY}
 unset LD_PRELOAD
 timeout --foreground -k 10 "$LLVM_TESTS_TIMEOUT" env ${preload:+LD_PRELOAD="$preload"} "$program" "$@" | tee -a "$record"
 code=${PIPESTATUS[0]}
-echo "exit code $code" >>"$record"
+printf '\nexit code %d\n' "$code" >>"$record" # which of several threads prints the last line, perhaps an open one, is open
 ((code <= 128 || code > 192)) || { ulimit -c 0; kill -$((code - 128)) $$; }
 exit "$code"

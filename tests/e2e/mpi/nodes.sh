@@ -34,4 +34,16 @@ run "second run"
 ! grep -q "profile: link" "$work/err" || fail "$ran: links are measured again"
 run "another choice of devices" --devices=1,2,3
 ! grep -q "profile: link" "$work/err" || fail "$ran: links are measured again"
+
+# The way out of rank 0's node is shared: as a rule a tile that three nodes want leaves it once.
+product=("$E2E_BENCH/gemm2d" 12 96)
+plain 0 "${product[@]}"
+ran="a product on three nodes"
+other() { echo "env LD_PRELOAD=$shim OTHER_HOST=$1 $E2E_COMMAND serve --devices=1 ${product[0]}"; }
+"$patient" $limit_s "$E2E_MPI" $mpi_options \
+    -n 1 env OMPDARTS_SCHED=eager OMPDARTS_STATS="$work/stats" OMPDARTS_DEBUG=watchdog=10 "$E2E_COMMAND" run --backend=mpi "${product[@]}" \
+    : -n 1 $(other a) : -n 1 $(other b) : -n 1 $(other c) >"$work/out" 2>"$work/err" </dev/null
+expect_exit 0 $? "$ran"
+same_checksum
+stats "totals.h2d_bytes < 1.5 * 24 * 4 * 96 * 96 * 4" "totals.remote_bytes > totals.h2d_bytes"
 finish

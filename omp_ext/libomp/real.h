@@ -132,6 +132,9 @@ typedef struct od_real {
     void *__kmpc_fork_teams;
 } od_real;
 
+/* What these two are. */
+typedef void (*od_fork_function)(od_ident *, int32_t, void *, ...);
+
 extern od_real od_real_table __attribute__((visibility("hidden")));
 
 typedef int (*od_kernel_function)(od_ident *, int64_t, int32_t, int32_t, void *, od_kernel_args *);

@@ -250,15 +250,13 @@ static void keep_arenas_together(void)
         mallopt(M_ARENA_MAX, 1);
 }
 
-/* libomptarget opens a device, and shows whether it reports to a tool, at the first operation, and loads the program's
- * code and variables at the first construct: now, while the thread cannot be cancelled in it, and before the pools take
- * the memory. */
+/* Now, while the thread cannot be cancelled in it, and before the pools take the memory. At the first operation
+ * libomptarget also shows whether it reports to a tool. */
 static void open_devices(void)
 {
     od_info_silence(true);
     od_ompt_silence(true);
-    for (unsigned k = 0; k < od_runtime.devices.count && !od_remote_is(od_runtime_device_number(k)); k++)
-        REAL(__tgt_target_data_begin_mapper)(NULL, od_runtime_device_number(k), 0, NULL, NULL, NULL, NULL, NULL, NULL);
+    od_devices_load(&od_runtime.devices);
     od_ompt_silence(false);
     od_info_silence(false);
 }

@@ -98,13 +98,6 @@ static size_t half_of_memory(void)
     return pages > 0 && page > 0 ? (size_t)pages * (size_t)page / 2 : (size_t)1 << 30;
 }
 
-/* libomptarget opens the devices, with the program's code and variables, before anybody asks what memory is left. */
-static void open_devices(void)
-{
-    for (unsigned k = 0; k < served.devices.count; k++)
-        REAL(__tgt_target_data_begin_mapper)(NULL, served.devices.number[k], 0, NULL, NULL, NULL, NULL, NULL, NULL);
-}
-
 /* Whether all devices give memory where they are asked to: addresses below those that ranks have. */
 static bool gives_chosen(void)
 {
@@ -127,7 +120,7 @@ static bool open_local(char *error, size_t size)
         *choice = (od_backend_choice){0};
     if (!choice->type && od_devices_are_in_process())
         return true;
-    open_devices();
+    od_devices_load(&served.devices); /* before anybody asks what memory is left */
     if (od_devices_open(&served.devices, options, NULL, &served.local, error, size))
         return false;
     if (gives_chosen())

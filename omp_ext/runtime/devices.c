@@ -99,6 +99,12 @@ unsigned od_devices_remote(const od_options *options)
 
 /* --- the back-end ----------------------------------------------------------------- */
 
+void od_devices_load(const od_devices *devices)
+{
+    for (unsigned k = 0; k < devices->count && !od_remote_is(devices->number[k]); k++)
+        REAL(__tgt_target_data_begin_mapper)(NULL, devices->number[k], 0, NULL, NULL, NULL, NULL, NULL, NULL);
+}
+
 od_status od_devices_open(od_devices *devices, const od_options *options, od_knows_kernel *knows, od_backend *backend,
                           char *error, size_t size)
 {

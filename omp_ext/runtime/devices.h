@@ -35,6 +35,10 @@ bool od_devices_are_in_process(void);
  * where the back-end has none. */
 unsigned od_devices_remote(const od_options *options);
 
+/* libomptarget opens a device, and loads the program's code and variables, at its first construct: now. Those of other
+ * ranks are not its own. */
+void od_devices_load(const od_devices *devices);
+
 /* Opens the back-end that the options ask for; `devices` must outlive it. OD_EINVAL: not possible, `error` says why. */
 od_status od_devices_open(od_devices *devices, const od_options *options, od_knows_kernel *knows, od_backend *backend,
                           char *error, size_t error_size);

@@ -330,19 +330,17 @@ static void run_region_of_kernel(int32_t *gtid, int32_t *tid, region *r)
     od_self.slice = before;
 }
 
-typedef void (*fork_call)(od_ident *, int32_t, void *, ...);
-
 static void fork_team(region *r)
 {
     const void *outlined = (const void *)(uintptr_t)r->outlined;
     r->team = od_region_begin(outlined);
-    ((fork_call)REAL(__kmpc_fork_call))(r->ident, 1, (void *)run_region, r);
+    ((od_fork_function)REAL(__kmpc_fork_call))(r->ident, 1, (void *)run_region, r);
     od_region_end(r->team, outlined);
 }
 
 static void fork_threads(region *r)
 {
-    fork_call real = (fork_call)REAL(__kmpc_fork_call);
+    od_fork_function real = (od_fork_function)REAL(__kmpc_fork_call);
     OD_PROGRAM_CALL_FROM(r->from);
     r->in_section = od_slice_in_section();
     if (od_self.kernels)
@@ -410,7 +408,7 @@ void OD_FORK_TEAMS(od_ident *ident, int32_t count, void *outlined, ...)
     OD_PROGRAM_CALL;
     if (od_self.kernels) {
         od_slice_before_league(args, r.count);
-        ((fork_call)REAL(__kmpc_fork_teams))(ident, 1, (void *)run_region_of_kernel, &r);
+        ((od_fork_function)REAL(__kmpc_fork_teams))(ident, 1, (void *)run_region_of_kernel, &r);
     } else {
         fork_as_written(&r, REAL(__kmpc_fork_teams));
     }

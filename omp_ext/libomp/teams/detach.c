@@ -75,8 +75,6 @@ static void end_tasks(void)
     root.team = NULL;
 }
 
-typedef void (*fork_call)(od_ident *, int32_t, void *, ...);
-
 static void do_nothing(int32_t *gtid, int32_t *tid)
 {
     (void)gtid, (void)tid;
@@ -90,7 +88,7 @@ static void leave_no_dependences(void)
     int32_t gtid = REAL(__kmpc_global_thread_num)(NULL);
     for (int32_t nthreads = 2; nthreads <= 3; nthreads++) {
         REAL(__kmpc_push_num_threads)(&nowhere, gtid, nthreads);
-        ((fork_call)REAL(__kmpc_fork_call))(&nowhere, 0, (void *)do_nothing);
+        ((od_fork_function)REAL(__kmpc_fork_call))(&nowhere, 0, (void *)do_nothing);
     }
 }
 

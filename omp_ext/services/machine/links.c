@@ -179,13 +179,22 @@ static stream stream_of(const meter *m, unsigned from, unsigned to)
     return (stream){.ends = ends_of(m, from, to)};
 }
 
-static double find_all(meter *m, const char *name, bool in)
+/* These devices, from the host or to it. */
+static double find_several(meter *m, const char *name, const unsigned *devices, unsigned count, bool in)
 {
     stream streams[MOST_AT_ONCE];
-    unsigned n = m->rates->ndevices;
+    unsigned host = host_of(m);
+    for (unsigned i = 0; i < count; i++)
+        streams[i] = in ? stream_of(m, host, devices[i]) : stream_of(m, devices[i], host);
+    return find_together(m, name, streams, count);
+}
+
+static double find_all(meter *m, const char *name, bool in)
+{
+    unsigned devices[MOST_AT_ONCE], n = m->rates->ndevices;
     for (unsigned k = 0; k < n; k++)
-        streams[k] = in ? stream_of(m, n, k) : stream_of(m, k, n);
-    return find_together(m, name, streams, n);
+        devices[k] = k;
+    return find_several(m, name, devices, n, in);
 }
 
 /* --- devices by themselves ------------------------------------------------------- */
@@ -320,14 +329,10 @@ static unsigned devices_of(const od_nodes *nodes, unsigned node, unsigned *devic
     return count;
 }
 
-/* All of them at once, from the host or to it; 0 for one, which is alone. */
-static double find_several(meter *m, const char *name, const unsigned *devices, unsigned count, bool in)
+/* 0 for one, which is alone, or none. */
+static double find_if_several(meter *m, const char *name, const unsigned *devices, unsigned count, bool in)
 {
-    stream streams[MOST_AT_ONCE];
-    unsigned host = host_of(m);
-    for (unsigned i = 0; i < count; i++)
-        streams[i] = in ? stream_of(m, host, devices[i]) : stream_of(m, devices[i], host);
-    return count > 1 ? find_together(m, name, streams, count) : 0;
+    return count > 1 ? find_several(m, name, devices, count, in) : 0;
 }
 
 static void find_node(meter *m, const char *backend, unsigned node)
@@ -343,9 +348,9 @@ static void find_node(meter *m, const char *backend, unsigned node)
     if (count > 1)
         find_link(m, devices[0], devices[1], name);
     snprintf(name, sizeof name, "%s host to rank %u at once", backend, r->rank);
-    r->all_in = find_several(m, name, devices, count, true);
+    r->all_in = find_if_several(m, name, devices, count, true);
     snprintf(name, sizeof name, "%s rank %u to host at once", backend, r->rank);
-    r->all_out = find_several(m, name, devices, count, false);
+    r->all_out = find_if_several(m, name, devices, count, false);
     r->in = m->rates->alone[host][devices[0]];
     r->out = m->rates->alone[devices[0]][host];
     r->within = count > 1 ? m->rates->alone[devices[0]][devices[1]] : r->in;
@@ -377,9 +382,9 @@ static void find_each_node(meter *m, const char *backend)
     }
     find_between(m, backend, first);
     snprintf(name, sizeof name, "%s host to %u nodes at once", backend, count);
-    m->nodes->others_in = find_several(m, name, others, count, true);
+    m->nodes->others_in = find_if_several(m, name, others, count, true);
     snprintf(name, sizeof name, "%s %u nodes to host at once", backend, count);
-    m->nodes->others_out = find_several(m, name, others, count, false);
+    m->nodes->others_out = find_if_several(m, name, others, count, false);
 }
 
 /* --- all of it --------------------------------------------------------------------- */

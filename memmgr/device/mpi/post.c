@@ -42,6 +42,7 @@ struct od_post {
     pthread_cond_t wake;
     bool rests;
     od_list new_letters, new_moves; /* letter.node, od_move.node */
+    atomic_bool has_new;            /* one of them is not empty: a look at it needs no lock */
     /* The post's thread's own: */
     od_list letters, moves; /* under way */
     MPI_Request incoming;
@@ -55,6 +56,7 @@ static void hand_in(od_post *post, od_list *list, od_node *node)
 {
     pthread_mutex_lock(&post->lock);
     od_list_push_back(list, node);
+    atomic_store(&post->has_new, true);
     if (post->rests)
         pthread_cond_signal(&post->wake);
     pthread_mutex_unlock(&post->lock);
@@ -93,30 +95,37 @@ int od_post_tag(od_post *post)
 
 /* --- the thread --------------------------------------------------------------------- */
 
-static void take_new(od_post *post, od_list *from, od_list *into)
+static void take_all(od_list *from, od_list *into)
 {
-    pthread_mutex_lock(&post->lock);
     for (od_node *node; (node = od_list_pop_front(from));)
         od_list_push_back(into, node);
-    pthread_mutex_unlock(&post->lock);
 }
 
-static bool begin_letters(od_post *post)
+static void send(od_post *post, letter *l)
 {
-    od_list new;
-    od_list_init(&new);
-    take_new(post, &post->new_letters, &new);
-    bool any = new.count > 0;
-    for (od_node *node; (node = od_list_pop_front(&new));) {
-        letter *l = od_container_of(node, letter, node);
-        MPI_Isend(l->content, (int)l->bytes, MPI_BYTE, l->rank, OD_MPI_TAG_MESSAGE, post->comm, &l->request);
-        post->counts.messages++;
-        post->counts.bytes += l->bytes;
-        post->counts.data_bytes += l->copied;
-        post->sent_ns[l->rank] = od_clock_ns();
-        od_list_push_back(&post->letters, node);
-    }
-    return any;
+    MPI_Isend(l->content, (int)l->bytes, MPI_BYTE, l->rank, OD_MPI_TAG_MESSAGE, post->comm, &l->request);
+    post->counts.messages++;
+    post->counts.bytes += l->bytes;
+    post->counts.data_bytes += l->copied;
+    post->sent_ns[l->rank] = od_clock_ns();
+}
+
+/* Sends the letters that have been handed in; moves begin when they are advanced. True: there were any. */
+static bool take_new(od_post *post)
+{
+    od_list letters;
+    if (!atomic_load_explicit(&post->has_new, memory_order_relaxed))
+        return false;
+    od_list_init(&letters);
+    pthread_mutex_lock(&post->lock);
+    atomic_store_explicit(&post->has_new, false, memory_order_relaxed);
+    take_all(&post->new_letters, &letters);
+    take_all(&post->new_moves, &post->moves);
+    pthread_mutex_unlock(&post->lock);
+    od_list_each(node, &letters)
+        send(post, od_container_of(node, letter, node));
+    take_all(&letters, &post->letters);
+    return true;
 }
 
 static bool end_letters(od_post *post)
@@ -179,9 +188,7 @@ static bool end_pieces(od_post *post, od_move *m)
 
 static bool advance_moves(od_post *post)
 {
-    bool any = post->new_moves.count > 0;
-    if (any)
-        take_new(post, &post->new_moves, &post->moves);
+    bool any = false;
     od_list_each(node, &post->moves) {
         od_move *m = od_container_of(node, od_move, node);
         any |= end_pieces(post, m);
@@ -229,7 +236,7 @@ static void rest(od_post *post, uint64_t quiet_ns)
     struct timespec end = od_clock_time(od_clock_ns() + (uint64_t)nap);
     pthread_mutex_lock(&post->lock);
     post->rests = true;
-    if (!post->new_letters.count && !post->new_moves.count)
+    if (!atomic_load_explicit(&post->has_new, memory_order_relaxed))
         pthread_cond_timedwait(&post->wake, &post->lock, &end);
     post->rests = false;
     pthread_mutex_unlock(&post->lock);
@@ -238,7 +245,7 @@ static void rest(od_post *post, uint64_t quiet_ns)
 static bool step(od_post *post)
 {
     bool any = receive(post);
-    any |= begin_letters(post);
+    any |= take_new(post);
     any |= end_letters(post);
     any |= advance_moves(post);
     return (post->ops->work && post->ops->work(post->arg)) || any;
@@ -250,7 +257,7 @@ void od_post_run(od_post *post)
     bool works = true;
     od_thread_nap_short();
     await_message(post);
-    while (works || ((post->letters.count || post->new_letters.count) && now < end_ns)) {
+    while (works || ((post->letters.count || atomic_load(&post->has_new)) && now < end_ns)) {
         bool any = step(post);
         now = od_clock_ns();
         end_ns = works ? now + PATIENCE_NS : end_ns;
@@ -282,7 +289,7 @@ static bool cancel(MPI_Request *request)
 bool od_post_drop(od_post *post, int rank)
 {
     bool clean = true;
-    take_new(post, &post->new_moves, &post->moves);
+    take_new(post);
     od_list_each(node, &post->letters) { /* what MPI may still read stays */
         if (od_container_of(node, letter, node)->rank == rank)
             od_list_remove(&post->letters, node);

@@ -257,22 +257,53 @@ static unsigned add_sets(od_candidate *candidates, unsigned most, const od_candi
     return count;
 }
 
-unsigned od_candidates_near(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work)
+unsigned od_candidates_on_near_sets(od_candidate *candidates, unsigned most, const od_candidate *best,
+                                    const od_work *work)
 {
-    static const uint64_t ahead[] = {0, 1, 2, 4, 6, 9, 16, 24, 40, 64};
-    static const unsigned buffers[] = {1, 2, 4, 5, 8};
-    bool open = work->given->active <= 0 && work->ndevices > 1;
-    unsigned count = open ? add_sets(candidates, most, best, work) : 0;
-    for (size_t i = 0; !work->given->policy.ahead && i < sizeof ahead / sizeof *ahead; i++) {
-        od_candidate c = *best;
-        c.settings.policy.ahead = ahead[i];
+    od_placeset near[OD_SETS_DEVICES], all = od_candidates_devices(work), set = best->settings.devices;
+    od_candidate c = *best;
+    unsigned count = 0;
+    if (work->given->active > 0)
+        return 0;
+    unsigned sets = od_device_sets_near(work->topology, all, od_placeset_is_empty(set) ? all : set, near);
+    for (unsigned i = 0; i < sets; i++) {
+        c.settings.devices = near[i];
+        c.settings.active = (int)od_placeset_count(near[i]);
         add(candidates, most, &count, &c);
     }
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
+    return count;
+}
+
+static const uint64_t lookaheads[] = {0, 1, 2, 4, 6, 9, 16, 24, 40, 64};
+static const unsigned buffers[] = {1, 2, 4, 5, 8};
+enum { LOOKAHEADS = sizeof lookaheads / sizeof *lookaheads, BUFFERS = sizeof buffers / sizeof *buffers };
+
+unsigned od_candidates_near(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work)
+{
+    bool open = work->given->active <= 0 && work->ndevices > 1;
+    unsigned count = open ? add_sets(candidates, most, best, work) : 0;
+    for (size_t i = 0; !work->given->policy.ahead && i < LOOKAHEADS; i++) {
+        od_candidate c = *best;
+        c.settings.policy.ahead = lookaheads[i];
+        add(candidates, most, &count, &c);
+    }
+    for (size_t i = 0; i < BUFFERS; i++) {
         od_candidate c = *best;
         c.settings.buffer = buffers[i];
         if (buffers[i] != best->settings.buffer)
             add(candidates, most, &count, &c);
+    }
+    return count;
+}
+
+unsigned od_candidates_ahead(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work)
+{
+    unsigned count = 0;
+    od_candidate c = *best;
+    for (size_t i = 0; !work->given->policy.ahead && i < LOOKAHEADS * BUFFERS; i++) {
+        c.settings.policy.ahead = lookaheads[i % LOOKAHEADS];
+        c.settings.buffer = buffers[i / LOOKAHEADS];
+        add(candidates, most, &count, &c);
     }
     return count;
 }

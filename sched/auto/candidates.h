@@ -33,6 +33,8 @@ void od_candidate_name(od_candidate *candidate);
 unsigned od_candidates(od_candidate *candidates, unsigned most, const od_work *work);
 /* Those that differ from the best of them in one thing: active devices, lookahead, or task buffer. */
 unsigned od_candidates_near(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work);
+/* Those that differ from it in both lookahead and task buffer. */
+unsigned od_candidates_ahead(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work);
 /* Those that have another policy and eviction rule than the best of them, and the same active devices. */
 unsigned od_candidates_alike(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work);
 
@@ -44,6 +46,9 @@ bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_w
  * tried; there are none from OD_CANDIDATES_ON_SET on. */
 enum { OD_CANDIDATES_ON_SET = OD_CANDIDATES_POLICIES * 3 };
 bool od_candidates_on_set(unsigned number, od_placeset devices, const od_work *work, od_candidate *candidate);
+/* Those that have one device more or less than the best of them, a set of each kind. */
+unsigned od_candidates_on_near_sets(od_candidate *candidates, unsigned most, const od_candidate *best,
+                                    const od_work *work);
 /* A policy with its options that candidates may have, by its name; NULL: there is none. */
 const char *od_candidates_policy(const char *name);
 /* Devices that are not lost, bit k: device k. */

@@ -74,14 +74,15 @@ static uint64_t of_set(const od_topology *t, od_placeset set)
 
 /* --- sets ------------------------------------------------------------------------------------ */
 
-static void add(const od_topology *t, od_device_sets *sets, unsigned size, od_placeset set)
+/* Unless there is one like it, or as many as may be. */
+static void add(const od_topology *t, od_placeset *sets, unsigned *count, unsigned most, od_placeset set)
 {
     uint64_t kind = of_set(t, set);
-    for (unsigned i = 0; i < sets->count[size]; i++)
-        if (of_set(t, sets->set[size][i]) == kind)
+    for (unsigned i = 0; i < *count; i++)
+        if (of_set(t, sets[i]) == kind)
             return;
-    if (sets->count[size] < OD_SETS_ALIKE_MOST)
-        sets->set[size][sets->count[size]++] = set;
+    if (*count < most)
+        sets[(*count)++] = set;
 }
 
 void od_device_sets_find(const od_topology *t, od_placeset among, od_device_sets *sets)
@@ -92,6 +93,20 @@ void od_device_sets_find(const od_topology *t, od_placeset among, od_device_sets
         for (unsigned i = 0; i < sets->count[size - 1]; i++) {
             od_placeset smaller = sets->set[size - 1][i];
             for (od_placeset_walk at = od_placeset_begin(od_placeset_minus(among, smaller)); od_placeset_next(&at);)
-                add(t, sets, size, od_placeset_with(smaller, at.place));
+                add(t, sets->set[size], &sets->count[size], OD_SETS_ALIKE_MOST, od_placeset_with(smaller, at.place));
         }
+}
+
+unsigned od_device_sets_near(const od_topology *t, od_placeset among, od_placeset set, od_placeset *near)
+{
+    unsigned count = 0;
+    if (od_placeset_count(among) > OD_SETS_DEVICES)
+        return 0;
+    for (od_placeset_walk at = od_placeset_begin(among); od_placeset_next(&at);) {
+        od_placeset other =
+            od_placeset_has(set, at.place) ? od_placeset_without(set, at.place) : od_placeset_with(set, at.place);
+        if (!od_placeset_is_empty(other))
+            add(t, near, &count, OD_SETS_DEVICES, other);
+    }
+    return count;
 }

@@ -24,5 +24,7 @@ typedef struct od_device_sets {
 
 /* Of the devices `among`. */
 void od_device_sets_find(const od_topology *topology, od_placeset among, od_device_sets *sets);
+/* Those with one device more or less than `set`, one of each kind: at most OD_SETS_DEVICES. Returns how many. */
+unsigned od_device_sets_near(const od_topology *topology, od_placeset among, od_placeset set, od_placeset *near);
 
 #endif

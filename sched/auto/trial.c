@@ -120,19 +120,30 @@ static bool try_grid(od_trial *t)
     return t->leader != best;
 }
 
-/* Every policy on fewer and fewer devices, on a set of each kind. */
+/* Every policy on fewer and fewer devices, on a set of each kind; there must be room for what is near the best. */
 static bool try_sets(od_trial *t)
 {
+    enum { MOST = OD_TRIAL_MOST - 8 * OD_CANDIDATES_MAX };
     od_device_sets sets;
     od_candidate candidate;
     const od_prediction *best = t->leader;
     od_device_sets_find(t->work.topology, od_candidates_devices(&t->work), &sets);
     for (unsigned n = sets.most; n-- > 1 && !is_enough(t);)
-        for (unsigned i = 0; i < sets.count[n] && !is_enough(t); i++)
+        for (unsigned i = 0; i < sets.count[n] && !is_enough(t) && t->ntried < MOST; i++)
             for (unsigned c = 0; c < OD_CANDIDATES_ON_SET; c++)
                 if (od_candidates_on_set(c, sets.set[n][i], &t->work, &candidate))
                     try_one(t, &candidate);
     return t->leader != best;
+}
+
+/* The best settings with one device more or less, or with another lookahead and another task buffer. */
+static bool try_steps(od_trial *t)
+{
+    od_candidate candidates[OD_CANDIDATES_MAX];
+    unsigned count = od_candidates_on_near_sets(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
+    bool better = try_some(t, candidates, count);
+    count = od_candidates_ahead(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
+    return try_some(t, candidates, count) || better;
 }
 
 /* From where an earlier trial had no more time. */
@@ -158,7 +169,7 @@ static void search(od_trial *t)
         better = try_some(t, candidates, count);
         count = od_candidates_alike(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
         better |= try_some(t, candidates, count);
-        better = better || try_grid(t) || try_sets(t);
+        better = better || try_steps(t) || try_grid(t) || try_sets(t);
     }
     if (t->leader && (!t->best || t->leader->seconds < t->best->seconds))
         t->best = t->leader;

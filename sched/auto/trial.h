@@ -18,7 +18,7 @@
 #include "sched/engine/copy.h"
 #include "sched/phase/findings.h"
 
-enum { OD_TRIAL_MOST = 2048 };
+enum { OD_TRIAL_MOST = 4096 };
 
 typedef struct od_prediction {
     od_candidate candidate;

@@ -208,12 +208,16 @@ bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_w
 
 bool od_candidates_on_set(unsigned number, od_placeset devices, const od_work *work, od_candidate *candidate)
 {
-    static const unsigned more[] = {0, 1, 5}; /* tasks in the buffer */
+    static const struct variant {
+        unsigned more, buffer; /* tasks in the buffer: so many more than given, or so many if not 0 */
+        uint64_t ahead;
+    } variants[] = {{.more = 0}, {.more = 1}, {.more = 5}, {.ahead = 1}, {.buffer = 1, .ahead = 1}};
+    const struct variant *v = &variants[number / POLICIES];
     const char *const *policy = policies[number % POLICIES];
-    struct kind kind = {.policy = policy[0], .rule = policy[1]};
+    struct kind kind = {.policy = policy[0], .rule = policy[1], .ahead = v->ahead};
     if (work->given->active > 0 || !complete(&kind, work, candidate))
         return false;
-    candidate->settings.buffer += more[number / POLICIES];
+    candidate->settings.buffer = v->buffer ? v->buffer : candidate->settings.buffer + v->more;
     candidate->settings.devices = devices;
     candidate->settings.active = (int)od_placeset_count(devices);
     od_candidate_name(candidate);

@@ -42,9 +42,9 @@ unsigned od_candidates_alike(od_candidate *candidates, unsigned most, const od_c
  * fastest), one by one. False: this one is not to be tried; there are none from OD_CANDIDATES_GRID on. */
 enum { OD_CANDIDATES_POLICIES = 17, OD_CANDIDATES_GRID = OD_CANDIDATES_POLICIES * 5 * 3 };
 bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_work *work, od_candidate *candidate);
-/* Policies and rules with task buffers of several sizes on these devices, one by one. False: this one is not to be
- * tried; there are none from OD_CANDIDATES_ON_SET on. */
-enum { OD_CANDIDATES_ON_SET = OD_CANDIDATES_POLICIES * 3 };
+/* Policies and rules with several task buffers and lookaheads on these devices, one by one. False: this one is not to
+ * be tried; there are none from OD_CANDIDATES_ON_SET on. */
+enum { OD_CANDIDATES_ON_SET = OD_CANDIDATES_POLICIES * 5 };
 bool od_candidates_on_set(unsigned number, od_placeset devices, const od_work *work, od_candidate *candidate);
 /* Those that have one device more or less than the best of them, a set of each kind. */
 unsigned od_candidates_on_near_sets(od_candidate *candidates, unsigned most, const od_candidate *best,

@@ -113,12 +113,41 @@ static void idle_devices_leave_links_to_others(void **state)
     od_topology_destroy(t);
 }
 
+static void expect_near(od_topology *t, uint64_t bits, unsigned smaller, unsigned larger)
+{
+    od_placeset near[OD_SETS_DEVICES];
+    const od_placeset among = od_placeset_below(DEVICES), set = {{bits}};
+    unsigned size = od_placeset_count(set), counts[] = {0, 0};
+    unsigned count = od_device_sets_near(t, among, set, near);
+    for (unsigned i = 0; i < count; i++) {
+        bool less = od_placeset_count(near[i]) < size;
+        assert_int_equal(od_placeset_count(near[i]), less ? size - 1 : size + 1);
+        assert_true(od_placeset_is_empty(less ? od_placeset_minus(near[i], set) : od_placeset_minus(set, near[i])));
+        counts[less ? 0 : 1]++;
+    }
+    assert_int_equal(counts[0], smaller);
+    assert_int_equal(counts[1], larger);
+    od_topology_destroy(t);
+}
+
+static void one_device_more_or_less(void **state)
+{
+    (void)state;
+    expect_near(bus(-1), 3, 1, 1);
+    expect_near(bus(2), 1, 0, 2);
+    expect_near(bus(2), 5, 2, 1);
+    expect_near(tree(), 3, 1, 1);
+    expect_near(tree(), 1, 0, 2);
+    expect_near(tree(), 15, 1, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_kind_where_all_are_alike),
         cmocka_unit_test(with_the_slow_device_or_without),
         cmocka_unit_test(below_one_switch_or_two),
+        cmocka_unit_test(one_device_more_or_less),
         cmocka_unit_test(with_the_device_that_computes_slowly_or_without),
         cmocka_unit_test(copies_between_devices_count),
         cmocka_unit_test(idle_devices_leave_links_to_others),

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What it brings to run synchronous kernels in slices on all devices, and what it costs: real runs on four host devices.
+
+usage: slices.py [--build BUILD] [--rounds N] [--only PROGRAM,...] [--kind gain|cost]
+
+The synchronous programs of examples/programs, in rounds of two runs, the first one of a round in turn; N (5) rounds after
+one that is not counted:
+  gain    kernels on devices take 40 times as long (omptarget:slow=40): four slices on four devices against one device;
+  cost    they take as long as they do, so that the processors have nothing to spare: OMPDARTS_SLICE=auto against off.
+Median seconds of the whole process, of both, and the median of the rounds' ratios: how many times as fast. About half of
+the time, where kernels are not slowed, is the program's check of its results on the host. Run it on a machine that does
+nothing else. Exit codes: 0 at least 3 times as fast on the stencil (lattice) and the lookup (transport), and nowhere more
+than 1 % slower, that is 2 % of what is not the check; 1 not so, or a program failed; 2 the command line was refused.
+"""
+import argparse
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+PROGRAMS = {  # arguments with gain, with cost
+    "lattice": ("--height 256 --width 256 --steps 20", "--height 512 --width 512 --steps 60"),
+    "transport": ("--particles 20000 --batches 6", "--particles 60000 --batches 12"),
+    "water": ("--height 384 --width 384 --steps 20", "--height 768 --width 768 --steps 60"),
+    "tracking": ("", ""),
+    "poisson": ("", ""),
+}
+KINDS = {  # environment of the first and the second run
+    "gain": ({"OMPDARTS_BACKEND": "omptarget:slow=40", "OMPDARTS_DEVICES": "1", "OMPDARTS_SLICE": "off"},
+             {"OMPDARTS_BACKEND": "omptarget:slow=40", "OMPDARTS_DEVICES": "4", "OMPDARTS_SLICE": "4"}),
+    "cost": ({"OMPDARTS_DEVICES": "4", "OMPDARTS_SLICE": "off"}, {"OMPDARTS_DEVICES": "4", "OMPDARTS_SLICE": "auto"}),
+}
+LEAST = {("lattice", "gain"): 3, ("transport", "gain"): 3}
+LEAST_OF_COST = 0.99
+
+
+def seconds(args, name, kind, settings):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("OMP", "KMP", "LIBOMP", "LD_"))}
+    environment.update(settings, OMPDARTS_CACHE="0")
+    command = [str(args.build / "ompdarts"), "run", str(args.build / "examples" / name),
+               *PROGRAMS[name][kind == "cost"].split()]
+    begin = time.monotonic()
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"slices: {' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
+    return time.monotonic() - begin
+
+
+def compare(args, name, kind):
+    """The median of the rounds' ratios; a line of output."""
+    rounds = []
+    for number in range(args.rounds + 1):
+        order = (0, 1) if number % 2 else (1, 0)
+        taken = {which: seconds(args, name, kind, KINDS[kind][which]) for which in order}
+        rounds.append((taken[0], taken[1]))
+    before, after = (statistics.median(column) for column in zip(*rounds[1:]))
+    ratio = statistics.median(a / b for a, b in rounds[1:])
+    print(f"{name:12}{kind:8}{before:12.3f}{after:12.3f}{ratio:8.3f}", flush=True)
+    return ratio
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default=",".join(PROGRAMS))
+    parser.add_argument("--kind", choices=KINDS)
+    args = parser.parse_args()
+    names = args.only.split(",")
+    unknown = [name for name in names if name not in PROGRAMS]
+    if unknown:
+        parser.error(f"there is no {unknown[0]}: {', '.join(PROGRAMS)}")
+    if args.rounds < 1:
+        parser.error("--rounds is at least 1")
+    print(f"{'':20}{'whole (s)':>12}{'slices (s)':>12}{'ratio':>8}")
+    ratios = {(name, kind): compare(args, name, kind) for kind in KINDS if args.kind in (None, kind) for name in names}
+    return int(any(ratio < (LEAST_OF_COST if kind == "cost" else LEAST.get((name, kind), 0))
+                   for (name, kind), ratio in ratios.items()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

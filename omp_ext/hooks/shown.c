@@ -7,6 +7,7 @@
 #include "omp_ext/hooks/virtual.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"
+#include "omp_ext/maps/device_memory.h"
 #include "omp_ext/maps/foreign.h"
 #include "omp_ext/maps/parts/parts.h"
 #include "omp_ext/maps/reach.h"
@@ -32,6 +33,7 @@ bool od_shows_addresses(const od_map_args *args)
 
 static void show(const od_map_args *args, int32_t i, const od_datum *d, unsigned k)
 {
+    od_addresses_note_shown();
     uintptr_t device_begin = (uintptr_t)od_runtime_address(d, k) + (od_entry_begin(args, i) - d->base);
     args->bases[i] = (void *)(device_begin - (od_entry_begin(args, i) - (uintptr_t)args->bases[i]));
 }

@@ -4,6 +4,7 @@
  *
  * Disjoint ranges in a tree by address; with none, which is the common case, the answer is one atomic read.
  */
+#define _GNU_SOURCE /* process_vm_readv */
 #include "omp_ext/maps/device_memory.h"
 
 #include "omp_ext/remote/numbers.h"
@@ -14,6 +15,8 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 typedef struct range {
     od_tree_node node; /* in ranges.tree, by base */
@@ -87,6 +90,39 @@ static void drop(ranges *r, uintptr_t base)
 int od_device_of_address(uintptr_t address)
 {
     return device_of(&allocated, address, 1);
+}
+
+/* The words of a range, at most OD_CARRIED_BYTES of it; the number of those that can be read: none where
+ * OMPDARTS_DEBUG=check guards it. */
+static size_t read_words(uintptr_t base, size_t size, uintptr_t *words)
+{
+    size_t skipped = -base % sizeof *words, bytes = size < OD_CARRIED_BYTES ? size : OD_CARRIED_BYTES;
+    if (bytes < skipped + sizeof *words)
+        return 0;
+    struct iovec to = {words, (bytes - skipped) / sizeof *words * sizeof *words};
+    struct iovec from = {(void *)(base + skipped), to.iov_len};
+    ssize_t got = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+    return got > 0 ? (size_t)got / sizeof *words : 0;
+}
+
+static atomic_bool shown;
+
+void od_addresses_note_shown(void)
+{
+    atomic_store(&shown, true);
+}
+
+uintptr_t od_address_stored(uintptr_t base, size_t size)
+{
+    bool ours = atomic_load(&shown);
+    if (!ours && !atomic_load(&allocated.count))
+        return 0;
+    uintptr_t words[OD_CARRIED_BYTES / sizeof(uintptr_t)];
+    size_t n = read_words(base, size, words);
+    for (size_t i = 0; i < n; i++)
+        if (od_device_of_address(words[i]) >= 0 || (ours && od_runtime_pool_of(words[i]) != OD_NOWHERE))
+            return words[i];
+    return 0;
 }
 
 bool od_allocated_add(uintptr_t base, size_t size, int device)

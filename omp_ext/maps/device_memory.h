@@ -17,6 +17,14 @@ bool od_allocated_add(uintptr_t base, size_t size, int device);
 void od_allocated_remove(uintptr_t base);
 /* OpenMP's number of the device whose program-allocated memory contains the address, or -1. */
 int od_device_of_address(uintptr_t address);
+/* The program has been shown the address of some of our data on a device, and may have stored it. */
+void od_addresses_note_shown(void);
+/* The first device address that a range of the program's memory holds, of which at most OD_CARRIED_BYTES are looked at:
+ * one of memory that it has allocated on a device, or of ours there, if it has been shown any. 0: none, or the range
+ * cannot be read. */
+uintptr_t od_address_stored(uintptr_t base, size_t size);
+
+enum { OD_CARRIED_BYTES = 4096 }; /* what NVIDIA's kernels can be given by value */
 
 enum { OD_FIRST_DEVICE = INT_MAX }; /* our first one, whichever it is: not yet chosen when the program is loaded */
 /* Host ranges that libomptarget itself holds on a device: entries of map lists that name one are its own, foreign.h. */

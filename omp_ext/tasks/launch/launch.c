@@ -115,34 +115,59 @@ void od_launch_free(od_launch *launch)
     *launch = (od_launch){0};
 }
 
-int od_launch_bound(const od_launch *launch)
+/* By value, or a few bytes that are mapped: closures and functors, in which Kokkos and RAJA hand over addresses. */
+static bool may_carry(const od_map_args *args, int32_t i)
+{
+    od_arg_class class = od_arg_classify(args, i);
+    bool is_read = class == OD_ARG_PRIVATE || (class == OD_ARG_DATUM && (args->types[i] & OD_MAP_TO));
+    return is_read && args->sizes[i] >= (int64_t)sizeof(uintptr_t) && args->sizes[i] <= OD_CARRIED_BYTES;
+}
+
+/* The address on a device that the kernel gets by entry i, as far as one is known; 0: none. */
+static uintptr_t device_address(const od_map_args *args, int32_t i)
+{
+    if (args->types[i] & OD_MAP_LITERAL)
+        return od_entry_begin(args, i);
+    return may_carry(args, i) ? od_address_stored(od_entry_begin(args, i), (size_t)args->sizes[i]) : 0;
+}
+
+/* The place of the first address that the kernel gets, or OD_NOWHERE. `ours`: all of them have been shown to the
+ * program, or are of nothing that has a device. */
+static int place_of_addresses(const od_map_args *args, bool *ours)
+{
+    int place = OD_NOWHERE;
+    *ours = true;
+    for (int32_t i = 0; i < args->count; i++) {
+        uintptr_t address = device_address(args, i);
+        if (!address)
+            continue;
+        int device = od_device_of_address(address);
+        *ours &= device < 0;
+        if (place == OD_NOWHERE)
+            place = device >= 0 ? od_runtime_device_index(device) : od_runtime_pool_of(address);
+    }
+    return place;
+}
+
+/* `ours`: by nothing but addresses of our pools. */
+static int bound_by(const od_launch *launch, bool *ours)
 {
     const od_map_args *args = &launch->call.map;
+    *ours = false;
     if (od_cpu_are_alone())
         return OD_NOWHERE;
     int foreign = od_foreign_place(args);
     if (foreign != OD_NOWHERE)
         return foreign;
-    for (int32_t i = 0; (args->any & OD_MAP_LITERAL) && i < args->count; i++) {
-        if (!(args->types[i] & OD_MAP_LITERAL))
-            continue;
-        int device = od_device_of_address(od_entry_begin(args, i));
-        if (device >= 0)
-            return od_runtime_device_index(device);
-        int ours = od_runtime_pool_of(od_entry_begin(args, i)); /* it has been shown to the program */
-        if (ours != OD_NOWHERE)
-            return ours;
-    }
-    return od_runtime_required_device();
+    int place = place_of_addresses(args, ours), required = od_runtime_required_device();
+    *ours &= !(args->any & OD_MAP_FOREIGN) && required == OD_NOWHERE;
+    return place != OD_NOWHERE ? place : required;
 }
 
-/* Literal addresses are of memory of our pools, or of nothing that has a device. */
-static bool are_ours(const od_map_args *args)
+int od_launch_bound(const od_launch *launch)
 {
-    for (int32_t i = 0; i < args->count; i++)
-        if ((args->types[i] & OD_MAP_LITERAL) && od_device_of_address(od_entry_begin(args, i)) >= 0)
-            return false;
-    return !(args->any & OD_MAP_FOREIGN) && od_runtime_required_device() == OD_NOWHERE;
+    bool ours;
+    return bound_by(launch, &ours);
 }
 
 /* Kernels on one device use the memory of the other one. */
@@ -170,8 +195,9 @@ static int shown_on(const od_access *access, uint32_t naccess)
 
 int od_launch_place(const od_launch *launch, const od_access *access, uint32_t naccess)
 {
-    int bound = od_launch_bound(launch);
-    if (bound == OD_NOWHERE || !are_ours(&launch->call.map))
+    bool ours;
+    int bound = bound_by(launch, &ours);
+    if (bound == OD_NOWHERE || !ours)
         return bound;
     od_runtime_lock();
     int device = shown_on(access, naccess);

@@ -40,7 +40,7 @@
 #ifndef OD_SCHED_POLICY_H
 #define OD_SCHED_POLICY_H
 
-#include "memmgr/device/slowness.h"
+#include "memmgr/device/topology.h"
 #include "sched/background.h"
 #include "sched/choice.h"
 #include "sched/event.h"
@@ -49,7 +49,7 @@
 #include "util/status.h"
 
 enum {
-    OD_POLICY_INTERFACE = 14 + 1000 * (OD_PLACE_WORDS - 1), /* sets of places of another size are another interface */
+    OD_POLICY_INTERFACE = 15 + 1000 * (OD_PLACE_WORDS - 1), /* sets of places of another size are another interface */
     OD_POLICY_OPTIONS_MAX = 16
 };
 
@@ -88,6 +88,7 @@ typedef struct od_policy_env {
     double (*transfer_time)(void *engine, const od_datum *datum, unsigned k);
     od_device_load (*load)(void *engine, unsigned k);
     const od_slowness *slowness; /* times that tasks take their `duration`; may change; NULL: once everywhere */
+    const od_topology *topology; /* of these devices, perhaps of more, with the node of each; NULL: not known */
     double inbound; /* bytes/s from the host into all devices together, when all that may load do so at once */
     unsigned loading; /* how many these are, here and in transfer_time(); 0: all */
     /* All tasks that the engine knows of and that are not done (sched/graph/known.h); NULL unless the policy

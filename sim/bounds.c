@@ -25,6 +25,8 @@ double sim_bound_formula(const sim_workload *w, double memory)
     static const char *const products[] = {"gemm2d", "gemm2d-random", NULL};
     static const char *const products3[] = {"gemm3d", "gemm3d-set", NULL};
     static const char *const choleskys[] = {"cholesky", "cholesky-set", NULL};
+    if (w->generate) /* what is made on devices need not be loaded */
+        return 0;
     double n = w->n, tile = w->unit ? 1 : (double)w->tile * w->tile * w->element;
     double tiles = memory / tile; /* that fit */
     if (is_one_of(w->name, products))

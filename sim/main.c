@@ -78,6 +78,10 @@ static int run_once(const sim_command *c, uint64_t seed)
         sim_recursion_data(&workload, &graph);
     else
         sim_workload_make(&workload, &graph);
+    if (c->grid.rows && (c->grid.rows * c->grid.columns != c->nodes.count || devices != platform.total))
+        return sim_command_refuse("--block-cyclic is not a grid of all nodes with all their devices");
+    if (c->grid.rows)
+        sim_grid_distribute(&c->grid, devices / c->nodes.count, &graph);
     sim_machine machine = {.platform = &platform,
                            .ndevices = devices,
                            .memory = c->memory ? c->memory : enough(&graph),

@@ -130,7 +130,7 @@ static od_status make_tasks(simulation *s)
         }
         s->seconds[t] = seconds;
         s->task[t] =
-            (od_task){.bound = OD_NOWHERE,
+            (od_task){.bound = (int)task->device - 1, /* OD_NOWHERE: none */
                       .duration = seconds,
                       .host_seconds = sim_task_host_seconds(g, s->machine, t),
                       .kind = &g->kernels[task->kernel],

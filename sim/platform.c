@@ -322,6 +322,9 @@ static void make_topology(sim_platform *platform)
     platform->topology = sim_checked(od_topology_create(platform->ndevices));
     platform->topology->turns = platform->turns;
     platform->topology->by_latency = true;
+    platform->topology->nnodes = platform->nodes.count;
+    for (int k = 0; k < n; k++)
+        platform->topology->node[k] = sim_platform_node(platform, k);
     for (int k = 0; k < n; k++)
         platform->topology->slowness.times[OD_SPEED_GENERAL][k] = usual_speed / sg_host_get_speed(platform->device[k]);
     for (int k = 0; k < n; k++)
@@ -386,7 +389,7 @@ static od_status read_times_of(sim_platform *platform, unsigned k, const char *p
  * several nodes is written, too. */
 static _Noreturn void try_and_exit(const char *path, const sim_nodes *nodes, FILE *all, int output)
 {
-    sim_platform trial = {0};
+    sim_platform trial = {.nodes = sim_one_node};
     setrlimit(RLIMIT_CORE, &(struct rlimit){0});
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);

@@ -58,7 +58,7 @@ static bool make_tasks(const sim_graph *g, const sim_machine *m, played *p)
                            .host_seconds = sim_task_host_seconds(g, m, t),
                            .kind = &g->kernels[task->kernel],
                            .speed_class = sim_platform_speed_class(m->platform, g->kernels[task->kernel].name),
-                           .bound = OD_NOWHERE,
+                           .bound = (int)task->device - 1, /* OD_NOWHERE: none */
                            .first_access = task->first_access,
                            .naccess = task->naccess,
                            .before = task->nbefore};
@@ -104,7 +104,8 @@ od_status sim_play(const sim_graph *g, const sim_machine *m, sim_result *result,
 {
     played p = {0};
     od_engine_stats all = {0};
-    od_play_result played_result = {.device = result->device, .all = &all};
+    od_play_result played_result = {
+        .device = result->device, .all = &all, .sent = result->sent, .received = result->received};
     od_settings settings = {.policy = m->policy,
                             .evict = m->evict,
                             .buffer = m->buffer,

@@ -3,11 +3,15 @@
 """Strong and weak scaling over simulated nodes, and what each step is bound by.
 
 usage: nodes.py [--simulator FILE] [--workloads NAME...] [--policies NAME...] [--nodes N...] [--size N] [--weak N]
-                [--tile N] [--platform NAME] [--network NIC[:SWITCH[:LATENCY]]] [--mem SIZE] [--limit SECONDS]
-                [--csv FILE] [-o FOLDER]
+                [--tile N] [--generate] [--platform NAME] [--network NIC[:SWITCH[:LATENCY]]] [--mem SIZE]
+                [--buffer B] [--model MODEL] [--limit SECONDS] [--csv FILE] [-o FOLDER]
 
 Strong: `--size` tiles per side on all numbers of nodes. Weak: `--weak` tiles per side on one node, and as many on others
-that each node has as many operations, the cube root of the number of nodes times as many per side. A run that takes
+that each node has as many operations, the cube root of the number of nodes times as many per side; 0: none. With
+--generate tiles are made by a task each, where it runs; else they come from the program's memory on node 0. Two policies
+are yardsticks: `block-cyclic`, where each task has the device that owns the tile which it writes, by a two-dimensional
+block-cyclic distribution on the most square grid; and `block-cyclic-nodes`, where only the tasks that begin a tile have,
+all others run on the same node, on the device that would complete them first. The second needs --generate. A run that takes
 longer than --limit seconds is left out, and so are runs of that policy on more nodes. With --csv the rows that FILE has
 are not run again, and new ones are appended. Writes FOLDER/nodes-WORKLOAD.svg, where there is matplotlib, and a table to
 standard output: GFlop/s, efficiency (strong: speed per node over that of the same policy on the fewest nodes), and the
@@ -23,7 +27,10 @@ import os
 import subprocess
 import sys
 
-COLOURS = {"darts": "#1955be", "dmdas": "#c3191e", "eager": "#999999", "stationary": "#2e8b57", "lws": "#8a4fb0"}
+COLOURS = {"darts": "#1955be", "dmdas": "#c3191e", "eager": "#999999", "stationary": "#2e8b57", "lws": "#8a4fb0",
+           "nodes": "#000000", "block-cyclic": "#e08214", "block-cyclic-nodes": "#b35806"}
+YARDSTICKS = {"block-cyclic": ("", "eager"), "block-cyclic-nodes": (":first", "nodes:partition=0")}
+KEYS = ("workload", "policy", "platform", "tile", "n", "generate", "network", "mem", "buffer", "model")
 LIMITS = ("computing", "critical path", "loads", "node 0's card", "another card")
 
 
@@ -31,10 +38,18 @@ def size_of(kind, nodes, options):
     return options.size if kind == "strong" else round(options.weak * nodes ** (1 / 3))
 
 
+def grid(nodes):
+    rows = max(i for i in range(1, nodes + 1) if nodes % i == 0 and i * i <= nodes)
+    return f"{rows}x{nodes // rows}"
+
+
 def command(options, workload, policy, nodes, size):
-    line = [options.simulator, "--workload", f"{workload}:n={size},tile={options.tile}", "--platform", options.platform,
-            "--devices", "all", "--nodes", str(nodes), "--network", options.network, "--sched", policy, "--sched-time",
-            "measure", "--csv", "-", "--quiet"]
+    which, sched = YARDSTICKS.get(policy, (None, policy))
+    line = [options.simulator, "--workload", f"{workload}:n={size},tile={options.tile}" + ",generate=1" * options.generate,
+            "--platform", options.platform, "--devices", "all", "--nodes", str(nodes), "--network", options.network,
+            "--sched", sched, "--buffer", str(options.buffer), "--model", options.model, "--csv", "-", "--quiet"]
+    line += ["--sched-time", "measure"] if options.model == "simgrid" else []
+    line += ["--block-cyclic", grid(nodes) + which] if which is not None else []
     return line + (["--mem", options.mem] if options.mem else [])
 
 
@@ -72,8 +87,9 @@ def measure(options):
     rows, known = {}, {}
     if options.csv and os.path.exists(options.csv):
         with open(options.csv, encoding="utf-8") as file:
-            known = {(r["workload"], r["policy"], r["platform"], r["tile"], r["n"], r["network"], r["mem"]): r
-                     for r in csv.DictReader(file)}
+            known = {tuple(r[name] for name in KEYS): r for r in csv.DictReader(file)}
+    more = {"network": options.network, "mem": options.mem or "", "generate": str(int(options.generate)),
+            "buffer": str(options.buffer), "model": options.model, "tile": str(options.tile)}
     for workload in options.workloads:
         for policy in options.policies:
             for kind in ("strong", "weak"):
@@ -82,14 +98,15 @@ def measure(options):
                     if not size:
                         continue
                     platform = f"{nodes}*{options.platform}" if nodes > 1 else options.platform
-                    key = (workload, policy, platform, str(options.tile), str(size), options.network, options.mem or "")
+                    mine = more | {"workload": workload, "policy": policy, "platform": platform, "n": str(size)}
+                    key = tuple(mine[name] for name in KEYS)
                     if key not in known:
                         print(f"{workload} {policy}, {kind}, {nodes} nodes, n={size}", file=sys.stderr)
                         row = simulate(command(options, workload, policy, nodes, size), options.limit)
                         if not row:
                             print(f"  not in {options.limit} s", file=sys.stderr)
                             break
-                        known[key] = row | {"network": options.network, "mem": options.mem or ""}
+                        known[key] = row | mine
                         if options.csv:
                             keep(options.csv, known[key])
                     rows[kind, workload, policy, nodes] = known[key]
@@ -106,9 +123,9 @@ def print_table(rows):
     print("workload kind policy nodes devices n gflops efficiency us_per_decision bound_by part")
     for (kind, workload, policy, nodes), row in rows.items():
         part, name = max(zip(limits_of(row), LIMITS))
-        decision = 1e6 * float(row["sched_s"]) / int(row["tasks"])
+        decision = f"{1e6 * float(row['sched_s']) / int(row['tasks']):.1f}" if row["sched_s"] else "-"
         print(f"{workload} {kind} {policy} {nodes} {row['devices']} {row['n']} {float(row['gflops']):.0f} "
-              f"{efficiency(kind, workload, policy, rows, nodes):.2f} {decision:.1f} \"{name}\" {part:.2f}")
+              f"{efficiency(kind, workload, policy, rows, nodes):.2f} {decision} \"{name}\" {part:.2f}")
 
 
 def draw(rows, workload, folder):
@@ -145,14 +162,17 @@ def parse():
     parser.add_argument("--simulator", default=os.path.join(here, "../../build/ompdarts-sim"))
     parser.add_argument("--workloads", nargs="+", default=["cholesky", "lu", "gemm3d"],
                         choices=["cholesky", "lu", "gemm3d", "gemm2d"])
-    parser.add_argument("--policies", nargs="+", default=["darts", "dmdas", "eager"])
+    parser.add_argument("--policies", nargs="+", default=["nodes", "dmdas", "darts", "eager"])
     parser.add_argument("--nodes", nargs="+", type=int, default=[1, 2, 4, 8, 16, 32, 64])
     parser.add_argument("--size", type=int, default=60)
     parser.add_argument("--weak", type=int, default=30)
     parser.add_argument("--tile", type=int, default=1920)
     parser.add_argument("--platform", default="h200x8")
     parser.add_argument("--network", default="50")
+    parser.add_argument("--generate", action="store_true")
     parser.add_argument("--mem")
+    parser.add_argument("--buffer", type=int, default=3)
+    parser.add_argument("--model", default="simgrid", choices=["simgrid", "oracle"])
     parser.add_argument("--limit", type=float, default=600)
     parser.add_argument("--csv")
     parser.add_argument("-o", dest="folder", default=".")

@@ -54,7 +54,8 @@ typedef struct od_replica {
     uint32_t users;         /* committed or running tasks here that use it */
     uint32_t kept;          /* constructs that let the program read it by its address: it stays until they end */
     bool awaits_source;     /* loading, but no place can send it yet */
-    uint8_t sends;          /* loads of other devices under way from here */
+    uint8_t sends;          /* loads of other devices of this node under way from here */
+    uint8_t far_sends;      /* likewise of devices of other nodes */
     uint32_t buffered_uses; /* tasks in this device's task buffer that use it: n_b of Algorithm 10 */
     uint32_t planned_uses;  /* tasks planned for this device that use it: n_p of Algorithm 10 (sched/policy/plan.h) */
     uint32_t loads;         /* how often it was loaded here, so that reloads can be counted */

@@ -5,6 +5,7 @@
 #include "util/container/array.h"
 #include "util/memory.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ od_topology *od_topology_create(unsigned ndevices)
     if (!t)
         return NULL;
     t->ndevices = ndevices;
+    t->nnodes = 1;
     t->way = od_calloc((ndevices + 1) * (size_t)(ndevices + 1), sizeof *t->way);
     od_slowness_init(&t->slowness);
     if (!t->way) {
@@ -111,6 +113,15 @@ od_status od_topology_set_way(od_topology *t, int from, int to, od_link own, con
 const od_way *od_topology_way(const od_topology *t, int from, int to)
 {
     return way_between(t, from, to);
+}
+
+double od_topology_alone(const od_topology *t, int from, int to)
+{
+    const od_way *way = way_between(t, from, to);
+    double bandwidth = way->bandwidth;
+    for (uint32_t i = 0; i < way->nlinks; i++)
+        bandwidth = fmin(bandwidth, t->capacity[t->on_way[way->first + i]]);
+    return bandwidth;
 }
 
 /* --- all ways at once ---------------------------------------------------------------------- */
@@ -213,9 +224,40 @@ unsigned od_topology_fan(const od_topology *t, unsigned from, unsigned ndevices)
 {
     static const double about = 0.9;
     double alone = 0;
-    od_placeset others = od_placeset_without(od_placeset_below(ndevices), from);
+    od_placeset others = OD_NO_PLACES;
+    for (unsigned k = 0; k < ndevices; k++)
+        if (k != from && t->node[k] == t->node[from])
+            od_placeset_add(&others, k);
     for (od_placeset_walk at = od_placeset_begin(others); od_placeset_next(&at);)
         alone = fmax(alone, alone_on(t, way_between(t, (int)from, (int)at.place)));
     double all = outbound(t, (int)from, others);
     return all > alone && alone > 0 ? (unsigned)(all / alone / about) : 1;
+}
+
+static bool uses(const od_topology *t, const od_way *way, uint32_t link)
+{
+    for (uint32_t i = 0; i < way->nlinks; i++)
+        if (t->on_way[way->first + i] == link)
+            return true;
+    return false;
+}
+
+/* By the links that the ways from one device of another node to all of these have in common. */
+unsigned od_topology_card_loads(const od_topology *t, unsigned to, unsigned ndevices)
+{
+    static const double about = 0.9;
+    unsigned from = 0;
+    while (from < ndevices && t->node[from] == t->node[to])
+        from++;
+    double alone = from < ndevices ? od_topology_alone(t, (int)from, (int)to) : 0, times = (double)INFINITY;
+    const od_way *way = alone > 0 ? way_between(t, (int)from, (int)to) : NULL;
+    for (uint32_t i = 0; way && i < way->nlinks; i++) {
+        uint32_t link = t->on_way[way->first + i];
+        bool common = true;
+        for (unsigned k = 0; k < ndevices; k++)
+            common &= t->node[k] != t->node[to] || uses(t, way_between(t, (int)from, (int)k), link);
+        if (common)
+            times = fmin(times, t->capacity[link] / alone);
+    }
+    return times < ndevices ? (unsigned)(times / about) + 1 : UINT_MAX;
 }

@@ -35,6 +35,8 @@ typedef struct od_link_users {
 
 typedef struct od_topology {
     unsigned ndevices;
+    unsigned nnodes;               /* 1 unless it is set, like the next */
+    unsigned node[OD_MAX_DEVICES]; /* by device, below nnodes */
     bool by_latency;  /* parts of a link that transfers share are inverse to the latencies of their ways, as in
                        * SimGrid's model CM02; else they are equal */
     bool turns;       /* one transfer at a time, first come, first served */
@@ -65,9 +67,14 @@ const od_way *od_topology_way(const od_topology *topology, int from, int to);
 od_link od_topology_link(const od_topology *topology, int from, int to, unsigned ndevices);
 /* The same with the devices of a set. */
 od_link od_topology_link_among(const od_topology *topology, int from, int to, od_placeset devices);
+/* Bytes/s that one copy gets of the way, alone; 0: there is none. */
+double od_topology_alone(const od_topology *topology, int from, int to);
 /* Bandwidth from the host into the first devices together, all ways used at once, bytes/s. */
 double od_topology_inbound(const od_topology *topology, unsigned ndevices);
-/* To how many of the first devices one of them can send at once without slowing a copy down, at least 1. */
+/* To how many of the first devices on its node one of them can send at once without slowing a copy down, at least 1. */
 unsigned od_topology_fan(const od_topology *topology, unsigned from, unsigned ndevices);
+
+/* How many loads from other nodes a device's node takes at once, so that each but one is as fast as alone. */
+unsigned od_topology_card_loads(const od_topology *topology, unsigned to, unsigned ndevices);
 
 #endif

@@ -13,6 +13,8 @@ enum { ALL = OD_MAX_DEVICES, SLOW = 4000 }; /* tasks that slow policies can plan
 
 /* Plans like stationary where there is one device, or no task waits for another. */
 static const char owners[] = "stationary:owners";
+/* Where there are several. */
+static const char nodes[] = "nodes", stealing[] = "nodes:steal=2";
 
 /* The first ones are tried where time is short: one of each kind of policies, those first that most often are clearly
  * better than all before them for what their plays take (plans of stationary take as long as several plays). */
@@ -23,6 +25,8 @@ static const struct kind {
     bool slow;
 } kinds[] = {
     {"darts", "luf", 0, 0, false},
+    {nodes, "luf", 0, 0, false},
+    {stealing, "luf", 0, 0, false},
     {"dmdar", "luf", 12, 0, false},
     {"dmdas:bus", "luf", 12, 0, false},
     {"dmdas", "luf", 0, 0, false},
@@ -105,6 +109,8 @@ bool od_candidate_is_same(const od_candidate *a, const od_candidate *b)
 
 static bool is_another(const char *policy, const od_work *work)
 {
+    if (policy == nodes || policy == stealing)
+        return work->topology && work->topology->nnodes > 1;
     return policy != owners || (work->ndevices > 1 && work->depends);
 }
 

@@ -126,6 +126,7 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
                              .transfer_time = transfer_time,
                              .load = device_load,
                              .slowness = config->topology ? &config->topology->slowness : NULL,
+                             .topology = config->topology,
                              .active = active,
                              .is_idle = is_idle,
                              .background = background,

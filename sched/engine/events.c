@@ -205,6 +205,7 @@ static void emit_transfer(od_engine *e, const od_transfer *x, bool failed)
 void od_engine_transfer_done(od_engine *e, od_transfer *x, od_status status)
 {
     od_datum *d = x->datum;
+    int from = x->from, to = x->to;
     e->events++;
     emit_transfer(e, x, status != OD_OK);
     bool undo = status && od_loss_concerns(e, x);
@@ -218,6 +219,7 @@ void od_engine_transfer_done(od_engine *e, od_transfer *x, od_status status)
     od_list_push_front(&e->spare_transfers, &x->link);
     od_loss_settle(e, d);
     od_memory_serve_awaiting(e, d);
+    od_card_serve(e, from, to);
     e->todo = od_placeset_union(e->todo, e->rights_waiters);
     for (unsigned k = 0; k < e->config.ndevices; k++)
         if (d->replica[k].users || d->replica[k].buffered_uses)

@@ -110,7 +110,11 @@ struct od_engine {
     size_t room; /* of the largest task buffer so far */
     size_t largest; /* bytes that the largest task for devices so far needs there */
     od_policy_env env;
-    unsigned fan[OD_MAX_DEVICES];    /* by device: to how many others it can send at once, each as fast as alone */
+    unsigned fan[OD_MAX_DEVICES]; /* by device: to how many others of its node it can send at once, each as fast as
+                                   * alone */
+    /* By node: loads from its devices to those of others that are under way, and from those; and how many of the latter
+     * it takes at once (card.c). */
+    unsigned far_sends[OD_MAX_DEVICES], far_loads[OD_MAX_DEVICES], card_loads[OD_MAX_DEVICES];
     od_known *known; /* NULL: not wanted */
     od_active active;
     od_admission admission;
@@ -271,6 +275,10 @@ void od_outside_update(od_engine *e, od_datum *d);
 /* The device that holds current contents and can send them to `to` soonest, or OD_NOWHERE. */
 int od_source_device(const od_engine *e, const od_datum *d, int to);
 /* A place, or OD_NOWHERE: the only copy is leaving, or a load is under way that is worth waiting for. */
+/* data/card.c */
+/* A load between two places has ended. */
+void od_card_serve(od_engine *e, int from, int to);
+
 int od_source_of_load(const od_engine *e, const od_datum *d, unsigned k);
 
 /* data/memory.c: replicas */
@@ -547,6 +555,25 @@ static inline const od_link *od_engine_link(const od_engine *e, int from, int to
     unsigned n = e->config.ndevices;
     unsigned row = from < OD_SPILL ? (unsigned)from : n, column = to < OD_SPILL ? (unsigned)to : n;
     return &e->link[row * (n + 1) + column];
+}
+
+static inline bool od_engine_is_far(const od_engine *e, int a, int b)
+{
+    const od_topology *topology = e->config.topology;
+    return topology && topology->node[a] != topology->node[b];
+}
+
+/* A load from a device to another one begins, or ends. */
+static inline void od_engine_count_send(od_engine *e, od_datum *d, int from, int to, int change)
+{
+    od_replica *r = &d->replica[from];
+    if (!od_engine_is_far(e, from, to)) {
+        r->sends = (uint8_t)(r->sends + change);
+        return;
+    }
+    r->far_sends = (uint8_t)(r->far_sends + change);
+    e->far_sends[e->config.topology->node[from]] += (unsigned)change;
+    e->far_loads[e->config.topology->node[to]] += (unsigned)change;
 }
 
 #endif

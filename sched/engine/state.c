@@ -387,6 +387,9 @@ void od_engine_estimate_links(od_engine *e)
     bool some = e->config.topology && !ops->link;
     for (unsigned k = 0; k < n; k++)
         e->fan[k] = some ? od_topology_fan(e->config.topology, k, n) : 1;
+    for (unsigned k = 0; k < n; k++)
+        e->card_loads[some ? e->config.topology->node[k] : 0] =
+            some ? od_topology_card_loads(e->config.topology, k, n) : 1;
     e->env.loading = some ? od_placeset_count(loading) : n;
     e->env.inbound = 0;
     for (unsigned k = 0; k < n; k++)

@@ -29,6 +29,7 @@ typedef struct od_known_item {
     size_t size;                      /* bytes; 0: not known yet */
     uint32_t id;                      /* dense, reused */
     uint32_t nusers;                  /* known tasks that use it */
+    unsigned node;                    /* that a policy has given it to, plus one; 0: none */
     const struct od_known_task *last; /* that began to use it; perhaps no longer there */
     struct od_known_task *writer;     /* the last submitted one, unless it is done */
     od_list readers;                  /* od_known_use.reading: submitted since then and not done */

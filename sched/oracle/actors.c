@@ -176,8 +176,23 @@ static void take_task(od_player *p, od_actor *a)
     call(a, OD_CALL_SLEEP, 0);
 }
 
+static unsigned node_of(const od_topology *topology, int place)
+{
+    return place < OD_SPILL ? topology->node[place] : 0;
+}
+
+static void count_sent(const od_player *p, const od_transfer *x)
+{
+    unsigned from = node_of(p->p->topology, x->from), to = node_of(p->p->topology, x->to);
+    if (from == to || !p->sent)
+        return;
+    p->sent[from] += x->bytes;
+    p->received[to] += x->bytes;
+}
+
 static void end_transfer(od_player *p, od_actor *a)
 {
+    count_sent(p, a->transfer);
     a->transfer->start_ns = (uint64_t)(a->began * 1e9);
     a->transfer->end_ns = p->now_ns;
     od_engine_transfer_done(p->engine, a->transfer, OD_OK);

@@ -72,6 +72,7 @@ typedef struct od_player {
     uint64_t now_ns;
     double unbegun;      /* seconds of tasks that have not begun, on a device */
     double most_at_once; /* of these all devices and CPU workers do at most so many in a second */
+    uint64_t *sent, *received; /* as in od_play_result */
     double halfway, end; /* when half of the tasks, and the last one, have ended */
     bool failed, late;   /* late: it ends after the limit, or was stopped */
 } od_player;

@@ -255,8 +255,8 @@ static void note_beginnings(const od_player *p, od_play_began *began)
 {
     for (uint32_t t = 0; t < p->p->ntasks; t++) {
         const od_task *task = &p->task[t];
-        bool here = task->device >= 0 && task->device < (int)p->p->ndevices;
-        began[t] = (od_play_began){t, here ? task->device : OD_HOST, task->start_ns};
+        bool here = task->place >= 0 && task->place < (int)p->p->ndevices;
+        began[t] = (od_play_began){t, here ? task->place : OD_HOST, task->start_ns};
     }
     qsort(began, p->p->ntasks, sizeof *began, by_beginning);
 }
@@ -277,6 +277,8 @@ od_status od_play(const od_play_problem *problem, const od_settings *settings, d
     if (!status)
         status = make_data(p);
     if (!status) {
+        p->sent = result->sent;
+        p->received = result->received;
         make_tasks(p);
         begin(p);
         result->seconds = od_actors_run(p, limit) ? p->end : (double)INFINITY;

@@ -67,6 +67,8 @@ typedef struct od_play_result {
     double halfway;          /* until half of the tasks are done */
     od_device_stats *device; /* by device, the caller's; NULL: not asked for */
     od_engine_stats *all;    /* likewise, of all together */
+    uint64_t *sent, *received; /* by node, the caller's: bytes that have left it, and come; NULL: not asked for. The
+                                * program is on the first one */
     od_play_began *began;    /* by task, the caller's, in the order in which they began; NULL: not asked for */
 } od_play_result;
 

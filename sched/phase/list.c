@@ -383,7 +383,7 @@ static od_status find_owners(const od_list_problem *problem, const od_phase_grap
                              struct attempt *best, od_list_plan *plan)
 {
     enum { LITTLE = 1000, MUCH = 4000 };
-    od_owners_problem owners = {g, 1, problem->which, problem->slowness, 1.0 / problem->devices, LITTLE};
+    od_owners_problem owners = {g, 1, problem->which, problem->slowness, 1.0 / problem->devices, LITTLE, false, NULL};
     struct attempt attempt = *best;
     double least = (double)INFINITY;
     od_status status = OD_OK;

@@ -4,6 +4,7 @@
 
 #include "memmgr/data/datum.h"
 #include "sched/phase/impl.h"
+#include "sched/phase/lattice.h"
 #include "util/memory.h"
 #include "util/random.h"
 
@@ -32,6 +33,8 @@ struct owners {
     double (*off)[PARTS];           /* by device: its imbalance as it is */
     double share[PARTS];            /* seconds for which all devices would be busy together */
     uint32_t *owner;                /* by vertex */
+    uint32_t *given;                /* by vertex: where it is now, or OD_NO_OWNER */
+    double *way;                    /* by vertex: seconds of the shared way for its load */
     uint64_t random;
 };
 
@@ -46,14 +49,17 @@ static uint32_t main_item(const od_phase_problem *p, uint32_t task)
     return OD_NO_ITEM;
 }
 
-static void find_vertices(struct owners *o)
+static void find_vertices(struct owners *o, const od_owners_problem *problem)
 {
     const od_phase_problem *p = o->g->p;
     memset(o->vertex, 0xff, (p->nitems + 1) * sizeof *o->vertex);
     for (uint32_t t = 0; t < p->ntasks; t++) {
         uint32_t item = main_item(p, t);
-        if (item != OD_NO_ITEM && o->vertex[item] == OD_NO_OWNER)
+        if (item != OD_NO_ITEM && o->vertex[item] == OD_NO_OWNER) {
+            o->given[o->nvertices] = problem->given ? problem->given[item] : OD_NO_OWNER;
+            o->way[o->nvertices] = p->load[item] * problem->share_of_load;
             o->vertex[item] = o->nvertices++;
+        }
         o->home[t] = item == OD_NO_ITEM ? OD_NO_OWNER : o->vertex[item];
     }
 }
@@ -262,7 +268,7 @@ static double change_of_balance(const struct owners *o, uint32_t v, unsigned fro
 
 static double change_of_loads(const struct owners *o, uint32_t v, unsigned from, unsigned to)
 {
-    double change = 0;
+    double change = o->way[v] * ((o->given[v] == from) - (int)(o->given[v] == to));
     for (uint32_t i = o->first_net[v]; i < o->first_net[v + 1]; i++) {
         const uint32_t *count = &o->count[(size_t)o->net[i] * o->n];
         change += o->cost[o->net[i]] * ((count[to] == 0) - (count[from] == 1));
@@ -303,11 +309,24 @@ static bool accepts(struct owners *o, double change, double heat)
     return change <= 0 || od_random_fraction(&o->random) < exp(-change / heat);
 }
 
-/* Simulated annealing. */
-static void anneal(struct owners *o, unsigned effort)
+/* A device that owns another pin of one of the vertex's versions, or any. */
+static unsigned other_device(struct owners *o, uint32_t v, bool nearby)
 {
-    static const double hottest = 2, coldest = 0.02; /* in mean costs of a version */
-    enum { OFTEN = 64 };                             /* moves at one heat */
+    uint32_t nnets = o->first_net[v + 1] - o->first_net[v];
+    if (!nearby || !nnets) {
+        unsigned to = od_random_below(&o->random, o->n - 1);
+        return to + (to >= o->owner[v]);
+    }
+    uint32_t net = o->net[o->first_net[v] + od_random_below(&o->random, nnets)];
+    uint32_t first = o->first_pin[net];
+    return o->owner[o->pin[first + od_random_below(&o->random, o->first_pin[net + 1] - first)]];
+}
+
+/* Simulated annealing. */
+static void anneal(struct owners *o, unsigned effort, double hottest, bool nearby)
+{
+    static const double coldest = 0.02; /* like `hottest`, in mean costs of a version */
+    enum { OFTEN = 64 };                /* moves at one heat */
     double mean = 0, heat = 0, steps = (double)effort * o->g->p->ntasks, step = 0;
     for (uint32_t net = 0; net < o->nnets; net++)
         mean += o->cost[net] / o->nnets;
@@ -315,12 +334,117 @@ static void anneal(struct owners *o, unsigned effort)
         if (i % OFTEN == 0)
             heat = mean * hottest * pow(coldest / hottest, step / steps);
         uint32_t v = (uint32_t)(od_random_next(&o->random) % o->nvertices);
-        unsigned from = o->owner[v], to = (unsigned)(od_random_next(&o->random) % (o->n - 1));
-        to += to >= from;
-        if (accepts(o, change_of_loads(o, v, from, to) + change_of_balance(o, v, from, to), heat))
+        unsigned from = o->owner[v], to = other_device(o, v, nearby);
+        if (to != from && accepts(o, change_of_loads(o, v, from, to) + change_of_balance(o, v, from, to), heat))
             move(o, v, to);
         step += o->first_net[v + 1] - o->first_net[v] + PARTS;
     }
+}
+
+/* --- where it begins ------------------------------------------------------------------------- */
+
+/* Nothing has an owner. */
+static void clear(struct owners *o)
+{
+    memset(o->count, 0, (size_t)o->nnets * o->n * sizeof *o->count);
+    memset(o->load, 0, o->n * sizeof *o->load);
+    for (unsigned k = 0; k < o->n; k++)
+        for (unsigned part = 0; part < PARTS; part++)
+            o->off[k][part] = imbalance(o, k, part, 0);
+}
+
+static void begin_in_turn(struct owners *o)
+{
+    clear(o);
+    for (uint32_t v = 0; v < o->nvertices; v++)
+        give(o, v, o->given[v] == OD_NO_OWNER ? v % o->n : o->given[v]);
+}
+
+static void begin_with(struct owners *o, const uint32_t *owner)
+{
+    clear(o);
+    for (uint32_t v = 0; v < o->nvertices; v++)
+        give(o, v, owner[v]);
+}
+
+/* Block-cyclically over a grid of so many rows; what has no coordinates where it costs least beside the others. */
+static void begin_on_grid(struct owners *o, const od_lattice *lattice, unsigned rows)
+{
+    unsigned columns = o->n / rows;
+    clear(o);
+    for (int lacks = 0; lacks < 2; lacks++)
+        for (uint32_t item = 0; item < o->g->p->nitems; item++) {
+            uint32_t v = o->vertex[item], row = lattice->row[item];
+            if (v == OD_NO_OWNER || (row == OD_NO_LINE) != lacks)
+                continue;
+            give(o, v, lacks ? 0 : row % rows * columns + lattice->column[item] % columns);
+            unsigned best = 0;
+            double least = 0;
+            for (unsigned k = 1; lacks && k < o->n; k++) {
+                double change = change_of_loads(o, v, 0, k) + change_of_balance(o, v, 0, k);
+                best = change < least ? k : best;
+                least = fmin(change, least);
+            }
+            if (best)
+                move(o, v, best);
+        }
+}
+
+/* What is to be small: seconds. */
+static double costs(const struct owners *o)
+{
+    double seconds = 0;
+    for (uint32_t net = 0; net < o->nnets; net++) {
+        double others = -1;
+        for (unsigned k = 0; k < o->n; k++)
+            others += o->count[(size_t)net * o->n + k] > 0;
+        seconds += others * o->cost[net];
+    }
+    for (uint32_t v = 0; v < o->nvertices; v++)
+        seconds += o->given[v] != OD_NO_OWNER && o->given[v] != o->owner[v] ? o->way[v] : 0;
+    for (unsigned k = 0; k < o->n; k++)
+        for (unsigned part = 0; part < PARTS; part++)
+            seconds += imbalance(o, k, part, 0);
+    return seconds;
+}
+
+static void keep_if_better(const struct owners *o, uint32_t *best, double *least)
+{
+    double seconds = costs(o);
+    if (seconds >= *least)
+        return;
+    *least = seconds;
+    memcpy(best, o->owner, o->nvertices * sizeof *best);
+}
+
+/* From the best grid, hardly heated, and from owners in turn. */
+static od_status anneal_from_grids(struct owners *o, unsigned effort)
+{
+    static const double warm = 0.5, hot = 2;
+    od_lattice lattice;
+    uint32_t *best = od_malloc((o->nvertices + (size_t)1) * sizeof *best);
+    double least = (double)INFINITY;
+    od_status status = od_lattice_find(o->g->p, &lattice);
+    bool ok = best && !status;
+    for (unsigned rows = 1; ok && rows <= o->n; rows++) {
+        if (o->n % rows)
+            continue;
+        begin_on_grid(o, &lattice, rows);
+        keep_if_better(o, best, &least);
+    }
+    if (ok) {
+        begin_with(o, best);
+        anneal(o, effort / 2, warm, true);
+        keep_if_better(o, best, &least);
+        begin_in_turn(o);
+        anneal(o, effort / 2, hot, true);
+        keep_if_better(o, best, &least);
+        begin_with(o, best);
+    }
+    free(best);
+    free(lattice.row);
+    free(lattice.column);
+    return ok ? OD_OK : OD_ENOMEM;
 }
 
 /* --- all of it --------------------------------------------------------------------------------- */
@@ -341,8 +465,10 @@ static bool make(struct owners *o)
     o->off = od_calloc(o->n, sizeof *o->off);
     o->times = od_calloc(ni * o->n, sizeof *o->times);
     o->owner = od_malloc(ni * sizeof *o->owner);
+    o->given = od_malloc(ni * sizeof *o->given);
+    o->way = od_malloc(ni * sizeof *o->way);
     return o->vertex && o->home && o->first_pin && o->pin && o->cost && o->first_net && o->net && o->work && o->load &&
-           o->off && o->times && o->owner;
+           o->off && o->times && o->owner && o->given && o->way;
 }
 
 static void unmake(struct owners *o)
@@ -360,6 +486,8 @@ static void unmake(struct owners *o)
     free(o->off);
     free(o->times);
     free(o->owner);
+    free(o->given);
+    free(o->way);
 }
 
 static bool prepare(struct owners *o, const od_owners_problem *problem)
@@ -369,7 +497,7 @@ static bool prepare(struct owners *o, const od_owners_problem *problem)
     struct ranked *ranked = od_malloc((p->ntasks + 1) * sizeof *ranked);
     bool ok = last_net && ranked;
     if (ok) {
-        find_vertices(o);
+        find_vertices(o, problem);
         find_nets(o, last_net, problem->share_of_load);
         list_nets(o);
         measure_work(o, problem, ranked);
@@ -388,13 +516,13 @@ od_status od_owners_find(const od_owners_problem *problem, uint32_t *owner)
                        .mixed = problem->slowness && od_slowness_is_mixed(problem->slowness, OD_MAX_DEVICES),
                        .random = UINT64_C(0x9e3779b97f4a7c15)};
     bool ok = make(&o) && prepare(&o, problem);
-    for (unsigned k = 0; ok && k < o.n; k++)
-        for (unsigned part = 0; part < PARTS; part++)
-            o.off[k][part] = imbalance(&o, k, part, 0);
-    for (uint32_t v = 0; ok && v < o.nvertices; v++)
-        give(&o, v, v % o.n);
-    if (ok && o.n > 1 && (o.nnets || o.mixed))
-        anneal(&o, problem->effort);
+    bool moves = ok && o.n > 1 && (o.nnets || o.mixed);
+    if (ok)
+        begin_in_turn(&o);
+    if (moves && problem->nearby)
+        ok = anneal_from_grids(&o, problem->effort) == OD_OK;
+    else if (moves)
+        anneal(&o, problem->effort, 2, false);
     for (uint32_t t = 0; ok && t < g->p->ntasks; t++)
         owner[t] = o.home[t] == OD_NO_OWNER ? OD_NO_OWNER : o.owner[o.home[t]];
     unmake(&o);

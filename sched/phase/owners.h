@@ -25,6 +25,10 @@ typedef struct od_owners_problem {
     const od_slowness *slowness; /* NULL: all devices are as fast as predicted */
     double share_of_load;   /* times od_phase_problem.load that the way is busy with a load */
     unsigned effort;        /* time to take: versions looked at for each task, some thousands */
+    bool nearby;            /* for many devices: the search begins with block-cyclic distributions, too (lattice.h), and
+                             * items move to devices alone that own what their tasks use */
+    const uint32_t *given;  /* by item: the index of the device where it is now, OD_NO_OWNER: on none; NULL: all are.
+                             * It may go to another one, which costs a load */
 } od_owners_problem;
 
 /* By task: its device, an index into problem->which, or OD_NO_OWNER where it writes nothing. OD_ENOMEM: the array is

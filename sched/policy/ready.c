@@ -238,6 +238,14 @@ od_task *od_ready_pop(od_ready *ready, uint64_t *note)
     return task;
 }
 
+uint64_t od_ready_remove(od_ready *ready, od_task *task)
+{
+    uint32_t number = (uint32_t)((uintptr_t)task->policy_data - 1);
+    uint64_t note = ready->slots[number].note;
+    take(ready, number);
+    return note;
+}
+
 const od_plan *od_ready_plan(const od_ready *ready)
 {
     return &ready->plan;

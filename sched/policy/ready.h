@@ -30,6 +30,8 @@ void od_ready_destroy(od_ready *ready);
 od_status od_ready_push(od_ready *ready, od_task *task, uint64_t note);
 /* The next task, no longer planned; its data count as on the device from now on. NULL: none. `*note` is its number. */
 od_task *od_ready_pop(od_ready *ready, uint64_t *note);
+/* Takes a certain task out of the plan; returns its number. */
+uint64_t od_ready_remove(od_ready *ready, od_task *task);
 /* The plan itself, to be looked at. */
 const od_plan *od_ready_plan(const od_ready *ready);
 

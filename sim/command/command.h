@@ -4,6 +4,7 @@
 #define OD_SIM_COMMAND_COMMAND_H
 
 #include "sim/bounds.h"
+#include "sim/graph/grid.h"
 #include "sim/graph/workload.h"
 #include "sim/simulate.h"
 
@@ -19,6 +20,7 @@ typedef struct sim_command {
         *timeline_name, *split_text;
     const char *label; /* of what is run, for people and the CSV */
     sim_nodes nodes;
+    sim_grid grid; /* of nodes; no rows: none */
     sim_workload workload;
     sim_graph graph; /* of a recorded run */
     sim_recording recording;

@@ -25,6 +25,7 @@ enum {
     DEVICES = 256,
     NODES,
     NETWORK,
+    GRID,
     CPU,
     BUFFER,
     GUARD,
@@ -54,6 +55,7 @@ static const struct option long_options[] = {
     {"platform", required_argument, NULL, PLATFORM},
     {"nodes", required_argument, NULL, NODES},
     {"network", required_argument, NULL, NETWORK},
+    {"block-cyclic", required_argument, NULL, GRID},
     {"devices", required_argument, NULL, DEVICES},
     {"cpu", required_argument, NULL, CPU},
     {"mem", required_argument, NULL, MEMORY},
@@ -218,6 +220,8 @@ static bool take_option(sim_command *c, int option)
         return true;
     case NETWORK:
         return take_network(&c->nodes);
+    case GRID:
+        return taken("block-cyclic", sim_grid_parse(optarg, &c->grid), SIM_GRID_ALLOWED);
     case CPU:
         return taken("cpu", od_parse_workers(optarg, &c->cpus, &c->cores), "N or N:W, whole numbers");
     case BUFFER:
@@ -293,6 +297,8 @@ static bool choose_split(sim_command *c)
         return !sim_command_refuse("--split is for recursive workloads, which have levels= (docs/simulator.md)");
     if (c->workload.nlevels && (c->plays || c->recompute))
         return !sim_command_refuse("a workload with levels= goes with neither --model=oracle nor --recompute");
+    if (c->workload.nlevels && c->grid.rows)
+        return !sim_command_refuse("a workload with levels= does not go with --block-cyclic");
     od_status status = od_split_choose(c->split_text ? c->split_text : "never", &c->split, cause, sizeof cause);
     if (!status && (!c->workload.nlevels || c->split.level < c->workload.nlevels))
         return true;
@@ -383,6 +389,8 @@ int sim_command_parse(sim_command *c, int argc, char **argv)
         return sim_command_refuse("one of --workload and --graph is needed; `ompdarts sim --help` lists them");
     if (c->plays && (c->graph_name || c->trace_name || c->cost != SIM_COST_IGNORED || c->results))
         return sim_command_refuse("--model=oracle goes with neither --graph, --trace, --results nor --sched-time");
+    if (c->grid.rows && c->graph_name)
+        return sim_command_refuse("--block-cyclic is for workloads: a recorded run does not say where its tiles are");
     if (c->cpus && c->graph_name)
         return sim_command_refuse(
             "--cpu does not go with --graph: a recorded run does not say how long its tasks take on cores");

@@ -133,7 +133,7 @@ void sim_print_table(const sim_command *c, const sim_graph *graph, const sim_mac
                (machine->platform->peak * sim_platform_speed(machine->platform, machine->ndevices) +
                 machine->platform->core_peak * machine->cpus * machine->cores) *
                    1e-9);
-    if (machine->platform->nodes.count > 1 && !c->plays)
+    if (machine->platform->nodes.count > 1)
         print_network(machine, result, unit);
     if (c->cost != SIM_COST_IGNORED)
         printf("  deciding %12.6f s   %8.3f us per task\n", result->sched_s,

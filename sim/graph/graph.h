@@ -28,6 +28,7 @@ typedef struct sim_task {
     uint32_t first_before, nbefore; /* tasks that must end before it begins */
     int32_t priority;               /* of the clause */
     double seconds;                 /* its duration, 0: what the platform says of the kernel */
+    uint32_t device;                /* of its device clause, plus one; 0: it has none */
 } sim_task;
 
 typedef struct sim_kernel {

@@ -76,6 +76,19 @@ static void add_task(const builder *b, uint32_t kernel, uint32_t row, uint32_t c
         &(sim_task){.kernel = kernel, .coordinate = {row, column, layer}, .seconds = b->workload->unit ? 1 : 0});
 }
 
+/* The data from `first` on, so many tiles of a matrix, are made by tasks, or are there. */
+static void generate(const builder *b, uint32_t first, uint32_t count)
+{
+    sim_graph *g = b->graph;
+    if (!b->workload->generate)
+        return;
+    uint32_t kernel = add_kernel(b, "generate", 0, 1);
+    for (uint32_t d = first; d < first + count; d++) {
+        add_task(b, kernel, g->data[d].row, g->data[d].column, 0);
+        sim_graph_access(g, d, OD_WRITE);
+    }
+}
+
 /* --- products ---------------------------------------------------------------------- */
 
 static void shuffle(uint32_t *items, uint32_t count, uint64_t seed)
@@ -167,6 +180,7 @@ static void make_gemm3d_tasks(const builder *b)
     uint32_t n = b->workload->n;
     uint32_t a = add_matrix(b, "A", n, n, 1), bt = add_matrix(b, "B", n, n, 1), c = add_matrix(b, "C", n, n, 1);
     uint32_t kernel = add_kernel(b, "gemm", 2, 1);
+    generate(b, a, 2 * n * n);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = 0; j < n; j++)
             for (uint32_t l = 0; l < n; l++) {
@@ -209,6 +223,7 @@ static void make_cholesky_tasks(const builder *b)
     uint32_t n = b->workload->n, a = add_triangle(b, "A", n);
     uint32_t potrf = add_kernel(b, "potrf", 1. / 3, 1), trsm = add_kernel(b, "trsm", 1, 1);
     uint32_t syrk = add_kernel(b, "syrk", 1, 1), gemm = add_kernel(b, "gemm", 2, 1);
+    generate(b, a, n * (n + 1) / 2);
     for (uint32_t k = 0; k < n; k++) {
         add_task(b, potrf, k, k, k);
         sim_graph_access(g, lower(a, k, k), OD_READ_WRITE);
@@ -249,6 +264,7 @@ static void make_lu(const builder *b)
     uint32_t n = b->workload->n, a = add_matrix(b, "A", n, n, 1);
     uint32_t getrf = add_kernel(b, "getrf", 2. / 3, 1), trsm = add_kernel(b, "trsm", 1, 1);
     uint32_t gemm = add_kernel(b, "gemm", 2, 1);
+    generate(b, a, n * n);
     for (uint32_t k = 0; k < n; k++) {
         add_task(b, getrf, k, k, k);
         sim_graph_access(g, a + k * n + k, OD_READ_WRITE);
@@ -282,6 +298,7 @@ static void make_qr(const builder *b)
     uint32_t factors = add_matrix(b, "T", n, n, (double)QR_INNER / b->workload->tile);
     uint32_t geqrt = add_kernel(b, "geqrt", 4. / 3, 1), unmqr = add_kernel(b, "unmqr", 2, 1);
     uint32_t tsqrt = add_kernel(b, "tsqrt", 2, 1), tsmqr = add_kernel(b, "tsmqr", 4, 1);
+    generate(b, a, n * n);
     for (uint32_t k = 0; k < n; k++) {
         add_task(b, geqrt, k, k, k);
         sim_graph_access(g, a + k * n + k, OD_READ_WRITE);
@@ -317,17 +334,20 @@ static const struct kind {
     uint32_t n, tile, depth;
     double density;
     bool recursive; /* it may have levels= */
+    bool generates; /* and generate= */
 } kinds[] = {
-    {"gemm2d", "2D product: n*n tasks read a block row and a block column", make_gemm2d, 40, 960, 4, 0, false},
-    {"gemm2d-random", "the same in random order", make_gemm2d_random, 40, 960, 4, 0, false},
-    {"pairs", "each task reads a random block row and block column", make_pairs, 40, 960, 4, 0, false},
-    {"sparse2d", "2D product of which a random part of the tasks is kept", make_sparse2d, 40, 960, 4, 0.02, false},
-    {"gemm3d", "3D product: n*n*n tasks of three tiles, a chain of updates per tile", make_gemm3d, 12, 960, 0, 0, true},
-    {"gemm3d-set", "the same without dependences", make_gemm3d_set, 12, 960, 0, 0, false},
-    {"cholesky-set", "the tasks of the Cholesky factorisation alone", make_cholesky_set, 20, 960, 0, 0, false},
-    {"cholesky", "tiled Cholesky factorisation", make_cholesky, 20, 1920, 0, 0, true},
-    {"lu", "tiled LU factorisation without pivoting", make_lu, 20, 1920, 0, 0, true},
-    {"qr", "tiled QR factorisation, flat tree", make_qr, 20, 1920, 0, 0, false},
+    {"gemm2d", "2D product: n*n tasks read a block row and a block column", make_gemm2d, 40, 960, 4, 0, false, false},
+    {"gemm2d-random", "the same in random order", make_gemm2d_random, 40, 960, 4, 0, false, false},
+    {"pairs", "each task reads a random block row and block column", make_pairs, 40, 960, 4, 0, false, false},
+    {"sparse2d", "2D product of which a random part of the tasks is kept", make_sparse2d, 40, 960, 4, 0.02, false,
+     false},
+    {"gemm3d", "3D product: n*n*n tasks of three tiles, a chain of updates per tile", make_gemm3d, 12, 960, 0, 0, true,
+     true},
+    {"gemm3d-set", "the same without dependences", make_gemm3d_set, 12, 960, 0, 0, false, false},
+    {"cholesky-set", "the tasks of the Cholesky factorisation alone", make_cholesky_set, 20, 960, 0, 0, false, false},
+    {"cholesky", "tiled Cholesky factorisation", make_cholesky, 20, 1920, 0, 0, true, true},
+    {"lu", "tiled LU factorisation without pivoting", make_lu, 20, 1920, 0, 0, true, true},
+    {"qr", "tiled QR factorisation, flat tree", make_qr, 20, 1920, 0, 0, false, true},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -405,9 +425,11 @@ static bool parse_levels(const char *text, sim_workload *w)
 
 static od_status check_levels(const sim_workload *w, char *error, size_t size)
 {
-    if (!w->nlevels || (w->tile == w->level[0] && !w->unit && w->n <= SIM_MOST_RECURSIVE))
+    bool plain = w->tile == w->level[0] && !w->unit && !w->generate;
+    if (!w->nlevels || (plain && w->n <= SIM_MOST_RECURSIVE))
         return OD_OK;
-    snprintf(error, size, "workload %s: levels= goes with neither tile=, unit=1 nor more than %d tiles per side",
+    snprintf(error, size,
+             "workload %s: levels= goes with neither tile=, unit=1, generate=1 nor more than %d tiles per side",
              w->name, SIM_MOST_RECURSIVE);
     return OD_EINVAL;
 }
@@ -416,7 +438,7 @@ static od_status parse_argument(const struct kind *kind, const char *name, const
                                 char *error, size_t size)
 {
     enum { MOST_TILES = 4096, MOST_ORDER = 65536 };
-    uint32_t unit;
+    uint32_t flag;
     const char *allowed = NULL;
     if (strcmp(name, "n") == 0) {
         if (!parse_whole(value, 1, MOST_TILES, &w->n))
@@ -437,14 +459,19 @@ static od_status parse_argument(const struct kind *kind, const char *name, const
         if (!parse_whole(value, 1, 16, &w->element))
             allowed = "a whole number from 1 to 16";
     } else if (strcmp(name, "unit") == 0) {
-        if (!parse_whole(value, 0, 1, &unit))
+        if (!parse_whole(value, 0, 1, &flag))
             allowed = "0 or 1";
         else
-            w->unit = unit;
+            w->unit = flag;
+    } else if (strcmp(name, "generate") == 0 && kind->generates) {
+        if (!parse_whole(value, 0, 1, &flag))
+            allowed = "0 or 1";
+        else
+            w->generate = flag;
     } else {
-        snprintf(error, size, "workload %s has no argument '%s'; it has n=, tile=%s%s%s, element=, unit=", kind->name,
+        snprintf(error, size, "workload %s has no argument '%s'; it has n=, tile=%s%s%s%s, element=, unit=", kind->name,
                  name, kind->depth ? ", depth=" : "", kind->density > 0 ? ", density=" : "",
-                 kind->recursive ? ", levels=" : "");
+                 kind->recursive ? ", levels=" : "", kind->generates ? ", generate=" : "");
         return OD_EINVAL;
     }
     if (!allowed)

@@ -15,6 +15,9 @@
  *   cholesky, lu   right-looking tiled factorisations, LU without pivoting
  *   qr             tiled QR with a flat tree (Buttari et al., Parallel Computing 35, 2009)
  *
+ * With generate=1 the matrices of gemm3d, cholesky, lu and qr that are there at first are made by a task for each tile,
+ * where that runs; otherwise they are in the program's memory.
+ *
  * With levels= gemm3d, cholesky and lu are recursive: sim/recursion/recursion.h.
  */
 #ifndef OD_SIM_GRAPH_WORKLOAD_H
@@ -34,6 +37,7 @@ typedef struct sim_workload {
     uint32_t depth; /* tiles in a block row of A (gemm2d and its kind) */
     double density; /* part of the tasks that is kept (sparse2d) */
     uint32_t element; /* bytes of a number */
+    bool generate;    /* a first task makes each datum of the matrices that are read before they are written */
     bool unit;      /* every datum is one byte, every task takes one second: the papers' model */
     uint64_t seed;  /* of what is random */
     uint32_t level[SIM_MOST_LEVELS]; /* orders of tiles, the first is `tile`; each divides the one before */

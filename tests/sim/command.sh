@@ -34,14 +34,34 @@ refused "not NIC.:SWITCH" --workload lu:n=3 --nodes 2 --network 25:10:2:1
 refused "not NIC.:SWITCH" --workload lu:n=3 --nodes 2 --network 25:
 refused "has 16 devices, not 17" --workload lu:n=3 --nodes 2 --devices 17
 refused "more than 1024 devices" --workload lu:n=3 --nodes 200
+refused "not PxQ" --workload lu:n=3 --nodes 2 --block-cyclic 2
+refused "not PxQ" --workload lu:n=3 --nodes 2 --block-cyclic 1x2:all
+refused "not a grid of all nodes" --workload lu:n=3 --nodes 2 --block-cyclic 2x2
+refused "not a grid of all nodes" --workload lu:n=3 --nodes 2 --block-cyclic 1x2 --devices 12
+refused "does not go with --block-cyclic" --workload lu:n=3,levels=1920/960 --nodes 2 --block-cyclic 1x2
+refused "has no argument 'generate'" --workload gemm2d:n=3,generate=1
+refused "generate=2 is not 0 or 1" --workload lu:n=3,generate=2
+refused "goes with neither tile=" --workload lu:n=3,levels=1920/960,generate=1
 # Over 61 devices the other simulator takes over; both agree, and so does the oracle. One node is what the platform is.
 nodes() { sim --workload lu:n=6 --platform h200x8 --sched dmda --quiet --csv - "$@" | tail -1 | cut -d, -f4,10,12-14,36-; }
 [[ $(nodes --nodes 9) == 72,*,9,50000000000,* ]] || fail "nine nodes: $(nodes --nodes 9)"
 [[ $(nodes --nodes 9 --devices 16) == "$(nodes --nodes 9 --devices 16 --network 50:0:2)" ]] || fail "the default network"
 [[ $(nodes --nodes 9 --devices 8 | cut -d, -f2-5) == "$(nodes --devices 8 | cut -d, -f2-5)" ]] || fail "devices of one node"
-[[ $(nodes --nodes 9 | cut -d, -f2-5) == "$(nodes --nodes 9 --model oracle | cut -d, -f2-5)" ]] ||
+[[ $(nodes --nodes 9) == "$(nodes --nodes 9 --model oracle)" ]] ||
     fail "72 devices: $(nodes --nodes 9), by the oracle $(nodes --nodes 9 --model oracle)"
 sim --workload lu:n=6 --platform h200x8 --sched eager --nodes 2 | grep -q "network *node 0 sends" || fail "no network in the table"
+
+# A block-cyclic distribution of the tiles that tasks write; of their first tasks alone, the others go where the policy says.
+misplaced() {
+    sim --workload lu:n=9,generate=1 --platform h200x8 --nodes 2 --block-cyclic "$1" --sched eager --quiet --trace - --csv "$work/csv" |
+        awk -F, '$1 == "task" { all++; wrong += $7 != $5 % 2 * 8 + $4 % 2 * 4 + int($5 / 2) % 4; lost += $2 == "generate" &&
+            $7 != $5 % 2 * 8 + $4 % 2 * 4 + int($5 / 2) % 4 } END { print all, wrong, lost + 0 }'
+}
+[ "$(misplaced 1x2)" = "366 0 0" ] || fail "block-cyclic: tasks, misplaced ones: $(misplaced 1x2)"
+[[ $(misplaced 1x2:first) == "366 "[1-9]*" 0" ]] || fail "block-cyclic, first tasks: $(misplaced 1x2:first)"
+moved() { sim --workload "$1" --platform h200x8 --nodes 2 --sched nodes --quiet --csv - | tail -1 | cut -d, -f12; }
+[ "$(moved lu:n=9,generate=1)" -eq 0 ] || fail "what is made on devices comes from the program's memory"
+[ "$(moved lu:n=9)" -eq $((81 * 1920 * 1920 * 4)) ] || fail "what is in the program's memory does not come from there once"
 echo '#!/bin/sh' >"$work/program"
 sim --workload lu:n=3 --trace "$work/program" >"$work/out" 2>"$work/err" && fail "a program is replaced by a trace"
 grep -q "is a program, which would be replaced" "$work/err" || fail "--trace PROGRAM: $(cat "$work/err")"

@@ -3,6 +3,7 @@
 #include "omp_ext/services/machine/nodes.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { IN, OUT, DIRECTIONS };
 
@@ -68,6 +69,8 @@ od_topology *od_topology_nodes(const od_nodes *nodes)
     maker m = {.nodes = nodes, .topology = od_topology_create(nodes->ndevices)};
     if (!m.topology)
         return NULL;
+    m.topology->nnodes = nodes->nnodes;
+    memcpy(m.topology->node, nodes->node, sizeof m.topology->node);
     add_links(&m);
     for (unsigned k = 0; k < nodes->ndevices && !m.failed; k++) {
         set_host_ways(&m, k);

@@ -30,17 +30,42 @@ static int complete_source(const od_engine *e, const od_datum *d, unsigned k)
     return od_engine_link(e, peer, (int)k)->bandwidth > clearly * host_bandwidth ? peer : host;
 }
 
-/* A peer that can send it clearly faster than the host is about to have it: what crosses the host's link once goes on
- * from there. */
-static bool comes_to_a_peer(const od_engine *e, const od_datum *d, unsigned k)
+/* A peer that can send it clearly faster than the source is about to have it: what crosses a slow link once, the host's
+ * or a network, goes on from there. */
+static bool comes_to_a_peer(const od_engine *e, const od_datum *d, int source, unsigned k)
 {
-    double host_bandwidth = od_engine_link(e, OD_HOST, (int)k)->bandwidth;
-    for (unsigned j = 0; e->config.peer && j < e->config.ndevices; j++)
+    double bandwidth = od_engine_link(e, source, (int)k)->bandwidth;
+    bool comes = d->nreplicas > od_placeset_count(od_placeset_devices(d->valid)); /* to somebody */
+    for (unsigned j = 0; comes && e->config.peer && j < e->config.ndevices; j++)
         if (j != k && d->replica[j].state == OD_LOADING && !d->replica[j].awaits_source &&
-            !od_device_is_lost(e, (int)j) &&
-            od_engine_link(e, (int)j, (int)k)->bandwidth > clearly * host_bandwidth)
+            !od_device_is_lost(e, (int)j) && od_engine_link(e, (int)j, (int)k)->bandwidth > clearly * bandwidth)
             return true;
     return false;
+}
+
+/* Nodes that are sending it to others: so many of their devices as may have it, they have one network card. */
+static od_placeset sending_nodes(const od_engine *e, const od_datum *d)
+{
+    const od_topology *topology = e->config.topology;
+    od_placeset nodes = OD_NO_PLACES;
+    od_placeset senders = topology && topology->nnodes > 1 ? od_engine_senders(e, d) : OD_NO_PLACES;
+    for (od_placeset_walk at = od_placeset_begin(senders); od_placeset_next(&at);)
+        if (d->replica[at.place].far_sends)
+            od_placeset_add(&nodes, topology->node[at.place]);
+    return nodes;
+}
+
+/* That of the device's node takes no more loads now (card.c). */
+static bool card_is_busy(const od_engine *e, unsigned k)
+{
+    unsigned node = e->config.topology->node[k];
+    return e->far_loads[node] >= e->card_loads[node];
+}
+
+/* Loads under way from device j, of the datum to its own node, or of all data from its node's card. */
+static unsigned sends_of(const od_engine *e, const od_datum *d, int j, unsigned k)
+{
+    return od_engine_is_far(e, j, (int)k) ? e->far_sends[e->config.topology->node[j]] : d->replica[j].sends;
 }
 
 /* Where several devices are to have it, one that has got it sends it on while the first one still sends: a tree of
@@ -49,14 +74,18 @@ static bool comes_to_a_peer(const od_engine *e, const od_datum *d, unsigned k)
 static int least_busy(const od_engine *e, const od_datum *d, int peer, unsigned k)
 {
     double bandwidth = od_engine_link(e, peer, (int)k)->bandwidth;
+    od_placeset sending = sending_nodes(e, d);
+    bool far = od_engine_is_far(e, peer, (int)k);
     int best = OD_NOWHERE;
+    if (far && card_is_busy(e, k))
+        return OD_NOWHERE;
     for (od_placeset_walk at = od_placeset_begin(od_engine_senders(e, d)); od_placeset_next(&at);) {
         int j = (int)at.place;
-        const od_replica *r = &d->replica[j];
-        if (r->state != OD_PRESENT || r->sends >= e->fan[j] ||
-            bandwidth > clearly * od_engine_link(e, j, (int)k)->bandwidth)
+        bool busy = far ? od_placeset_has(sending, e->config.topology->node[j]) : d->replica[j].sends >= e->fan[j];
+        bool slower = !far && bandwidth > clearly * od_engine_link(e, j, (int)k)->bandwidth;
+        if (d->replica[j].state != OD_PRESENT || busy || slower || od_engine_is_far(e, j, (int)k) != far)
             continue;
-        if (best == OD_NOWHERE || r->sends < d->replica[best].sends)
+        if (best == OD_NOWHERE || sends_of(e, d, j, k) < sends_of(e, d, best, k))
             best = j;
     }
     return best;
@@ -65,7 +94,7 @@ static int least_busy(const od_engine *e, const od_datum *d, int peer, unsigned 
 int od_source_of_load(const od_engine *e, const od_datum *d, unsigned k)
 {
     int source = complete_source(e, d, k);
-    if (source >= OD_SPILL)
-        return comes_to_a_peer(e, d, k) ? OD_NOWHERE : source;
-    return source >= 0 ? least_busy(e, d, source, k) : source;
+    if (source == OD_NOWHERE || comes_to_a_peer(e, d, source >= OD_SPILL ? OD_HOST : source, k))
+        return OD_NOWHERE;
+    return source >= OD_SPILL ? source : least_busy(e, d, source, k);
 }

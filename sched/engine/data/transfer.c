@@ -69,7 +69,7 @@ void od_transfer_start(od_engine *e, const od_transfer *what)
     if (x->from < OD_SPILL) {
         d->replica[x->from].pins++;
         if (x->kind == OD_LOAD)
-            d->replica[x->from].sends++;
+            od_engine_count_send(e, d, x->from, x->to, +1);
     }
     if (x->to < OD_SPILL && x->kind == OD_UPDATE)
         d->replica[x->to].pins++;
@@ -99,7 +99,7 @@ void od_transfer_uncount(od_engine *e, od_transfer *x)
     if (x->from < OD_SPILL) {
         d->replica[x->from].pins--;
         if (x->kind == OD_LOAD)
-            d->replica[x->from].sends--;
+            od_engine_count_send(e, d, x->from, x->to, -1);
     }
     if (x->to < OD_SPILL && x->kind == OD_UPDATE)
         d->replica[x->to].pins--;

@@ -46,4 +46,24 @@ other() { echo "env LD_PRELOAD=$shim OTHER_HOST=$1 $E2E_COMMAND serve --devices=
 expect_exit 0 $? "$ran"
 same_checksum
 stats "totals.h2d_bytes < 1.5 * 24 * 4 * 96 * 96 * 4" "totals.remote_bytes > totals.h2d_bytes"
+
+# The policy that knows of nodes sends no more between ranks than one queue for all, on three nodes of two devices.
+factor=("$E2E_BENCH/cholesky" 12 96)
+plain 0 "${factor[@]}"
+other() { echo "env LD_PRELOAD=$shim OTHER_HOST=$1 $E2E_COMMAND serve --devices=2 ${factor[0]}"; }
+between() {
+    ran="a factorisation on three nodes, $1"
+    "$patient" $limit_s "$E2E_MPI" $mpi_options \
+        -n 1 env OMPDARTS_SCHED="$1" OMPDARTS_STATS="$work/stats" OMPDARTS_DEBUG=watchdog=10 \
+            "$E2E_COMMAND" run --backend=mpi "${factor[@]}" \
+        : -n 1 $(other a) : -n 1 $(other b) : -n 1 $(other c) >"$work/out" 2>"$work/err" </dev/null
+    expect_exit 0 $? "$ran"
+    same_checksum
+    bytes=$(value "totals.h2d_bytes + totals.d2h_bytes + totals.remote_bytes")
+}
+between eager
+queue=$bytes
+between nodes
+echo "between ranks: eager $queue bytes, nodes $bytes"
+[ "$bytes" -gt 0 ] && [ "$bytes" -le "$queue" ] || fail "$ran: $bytes bytes between ranks, with eager $queue"
 finish

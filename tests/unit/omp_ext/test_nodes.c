@@ -135,6 +135,8 @@ static void test_random_jobs(void **unused)
         od_nodes n = random_nodes(&seed);
         od_topology *t = od_topology_nodes(&n);
         assert_non_null(t);
+        assert_int_equal(t->nnodes, n.nnodes);
+        assert_memory_equal(t->node, n.node, n.ndevices * sizeof *t->node);
         check_loads(&n, t);
         check_shared(&n, t);
         check_copies(&n, t);

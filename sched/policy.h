@@ -41,6 +41,7 @@
 #define OD_SCHED_POLICY_H
 
 #include "memmgr/device/slowness.h"
+#include "sched/alike.h"
 #include "sched/background.h"
 #include "sched/choice.h"
 #include "sched/event.h"
@@ -49,7 +50,7 @@
 #include "util/status.h"
 
 enum {
-    OD_POLICY_INTERFACE = 14 + 1000 * (OD_PLACE_WORDS - 1), /* sets of places of another size are another interface */
+    OD_POLICY_INTERFACE = 15 + 1000 * (OD_PLACE_WORDS - 1), /* sets of places of another size are another interface */
     OD_POLICY_OPTIONS_MAX = 16
 };
 
@@ -87,7 +88,11 @@ typedef struct od_policy_env {
      * would have to once contents exist; never 0. */
     double (*transfer_time)(void *engine, const od_datum *datum, unsigned k);
     od_device_load (*load)(void *engine, unsigned k);
+    /* Devices of which `load`, but for the loads under way, or whether they are idle may have changed since the policy
+     * took them out of this set (od_policy_moved). NULL: any may have. */
+    od_placeset *moved;
     const od_slowness *slowness; /* times that tasks take their `duration`; may change; NULL: once everywhere */
+    const od_alike *alike;       /* by what `transfer_time` says; NULL: no two devices are */
     double inbound; /* bytes/s from the host into all devices together, when all that may load do so at once */
     unsigned loading; /* how many these are, here and in transfer_time(); 0: all */
     /* All tasks that the engine knows of and that are not done (sched/graph/known.h); NULL unless the policy
@@ -133,6 +138,9 @@ typedef struct od_policy_ops {
     void (*destroy)(void *state);
     od_status (*ready)(void *state, od_task *task); /* OD_ENOMEM: the task stays the caller's, which runs it anyhow */
     od_task *(*pop)(void *state, unsigned k);
+    /* The devices to which `pop` would give a task now, and perhaps others: no others are asked. Asked for before every
+     * pop, so that it must cost little. NULL: all devices, whenever the policy has a task. */
+    od_placeset (*offers)(void *state);
     void (*incoming)(void *state, od_datum *datum, unsigned k); /* may be NULL */
     void (*evicted)(void *state, od_datum *datum, unsigned k);  /* may be NULL */
     void (*started)(void *state, od_task *task, unsigned k);    /* may be NULL */
@@ -170,6 +178,15 @@ static inline double od_policy_slowness(const od_policy_env *env, unsigned speed
 static inline double od_policy_seconds(const od_policy_env *env, const od_task *task, unsigned k)
 {
     return task->duration * od_policy_slowness(env, task->speed_class, k);
+}
+
+/* The devices whose load has to be looked at again. */
+static inline od_placeset od_policy_moved(const od_policy_env *env)
+{
+    od_placeset moved = env->moved ? *env->moved : od_placeset_below(env->ndevices);
+    if (env->moved)
+        *env->moved = OD_NO_PLACES;
+    return moved;
 }
 
 static inline bool od_policy_is_idle(const od_policy_env *env, unsigned k)

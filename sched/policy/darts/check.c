@@ -71,8 +71,10 @@ static bool want_is_valid(const struct view *view, uint32_t id)
         pairs += lacked == 1 && slot->ninputs == 2;
         ns += lacked == 1 ? slot->ns : 0;
     }
+    const struct standing *standing = &missing->standing[id];
+    bool freeing = od_placeset_has(standing->freeing, view->k);
     bool counted =
-        !is_absent(view, id) || !(s0.count + s1.count) || od_placeset_has(missing->standing[id].counted, view->k);
+        !is_absent(view, id) || freeing || (!s0.count && (!s1.count || od_placeset_has(standing->counted, view->k)));
     struct set own = {.count = want->s1.count + pairs, .top = want->s1.top};
     return set_is_valid(&want->s0, &s0) && set_is_valid(&own, &s1) && want->s0_ns == ns && counted &&
            view->planned_reads[id] == planned && (!is_absent(view, id) || (!resident && !planned)) &&

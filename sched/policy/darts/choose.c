@@ -84,7 +84,7 @@ static void update_second(struct view *view)
     for (uint32_t id, next = missing->newest; next && missing->common[next - 1].stamp > view->seen;) {
         id = next - 1;
         next = missing->common[id].older;
-        if (belongs_second(view, id))
+        if (missing->common[id].s1.count && belongs_second(view, id))
             update_rank(view, &view->second, &view->first, id);
     }
     view->seen = missing->looked_at = missing->stamps;

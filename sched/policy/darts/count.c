@@ -48,33 +48,50 @@ static void leave_s0(struct want *want, const struct slot *slot)
 static inline void raise(struct view *view, uint32_t id)
 {
     struct standing *standing = &view->missing->standing[id];
-    od_placeset_add(&standing->counted, view->k);
+    od_placeset_add(&standing->freeing, view->k);
     if (od_placeset_has(standing->raised, view->k))
         return;
     od_placeset_add(&standing->raised, view->k);
     view->raised[view->nraised++] = id;
 }
 
-/* Nothing is counted of the datum but what is common. */
-static inline bool is_uncounted(const struct view *view, uint32_t id)
+/* Raises it where it is absent and has an S0, and parks it where it has only an S1. */
+static inline void raise_candidates(od_missing *missing, uint32_t id)
 {
-    const struct want *want = want_of(view, id);
-    return want->s0.count == 0 && want->s1.count == 0;
+    struct standing *standing = &missing->standing[id];
+    od_placeset absent = missing->absent[id];
+    od_placeset freeing = od_placeset_intersection(absent, od_placeset_minus(standing->freeing, standing->raised));
+    for (od_placeset_walk at = od_placeset_begin(freeing); od_placeset_next(&at);) {
+        struct view *view = &missing->views[at.place];
+        if (want_of(view, id)->s0.count) {
+            raise(view, id);
+            continue;
+        }
+        od_placeset_remove(&standing->freeing, at.place);
+        if (want_of(view, id)->s1.count)
+            park(view, id);
+    }
+    od_placeset known = od_placeset_union(standing->freeing, standing->parked);
+    od_placeset others = od_placeset_intersection(absent, od_placeset_minus(standing->counted, known));
+    for (od_placeset_walk at = od_placeset_begin(others); od_placeset_next(&at);) {
+        struct view *view = &missing->views[at.place];
+        if (want_of(view, id)->s1.count)
+            park(view, id);
+        else
+            od_placeset_remove(&standing->counted, at.place);
+    }
 }
 
-/* Raises it on all devices where it is absent and may be chosen. With a threshold that is any. */
+/* Raises it on all devices where it may be chosen. With a threshold these are all where it is absent. */
 static inline void raise_all(od_missing *missing, uint32_t id)
 {
     struct standing *standing = &missing->standing[id];
-    bool any = missing->rules.threshold > 0;
-    od_placeset absent = any ? missing->absent[id] : od_placeset_intersection(missing->absent[id], standing->counted);
-    od_placeset_walk at = od_placeset_begin(od_placeset_minus(absent, standing->raised));
-    while (od_placeset_next(&at)) {
-        struct view *view = &missing->views[at.place];
-        if (any || !is_uncounted(view, id))
-            raise(view, id);
-        else
-            od_placeset_remove(&standing->counted, at.place);
+    if (!missing->rules.threshold) {
+        raise_candidates(missing, id);
+    } else {
+        od_placeset absent = od_placeset_minus(missing->absent[id], standing->raised);
+        for (od_placeset_walk at = od_placeset_begin(absent); od_placeset_next(&at);)
+            raise(&missing->views[at.place], id);
     }
     if (missing->common[id].s1.count)
         od_missing_stamp(missing, id);
@@ -220,7 +237,8 @@ static void count_in(od_missing *missing, const struct slot *slot, uint32_t numb
         od_placeset one = od_placeset_intersection(missing->absent[id], lacking.one);
         od_placeset two = od_placeset_intersection(missing->absent[id], lacking.two);
         standing->left_ns += slot->ns;
-        standing->counted = od_placeset_union(standing->counted, od_placeset_union(one, two));
+        standing->freeing = od_placeset_union(standing->freeing, one);
+        standing->counted = od_placeset_union(standing->counted, two);
         for (od_placeset_walk at = od_placeset_begin(one); od_placeset_next(&at);)
             enter_s0(&missing->views[at.place].want[id], slot);
         for (od_placeset_walk at = od_placeset_begin(two); od_placeset_next(&at);)

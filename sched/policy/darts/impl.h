@@ -62,7 +62,8 @@ struct standing {
     od_placeset raised;   /* devices: in view.raised */
     od_placeset parked;   /* in view.parked */
     od_placeset resident; /* holds memory there */
-    od_placeset counted;  /* its `want` is not empty, or was not: it may be one to choose */
+    od_placeset freeing;  /* its S0 is not empty, or was not */
+    od_placeset counted;  /* elsewhere its own S1 is not empty, or was not */
 };
 
 /* The highest priority of a set and how many tasks have it; with no holder it is an upper bound. */

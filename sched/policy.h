@@ -15,7 +15,7 @@
  *    which the engine then owns, or NULL. Never starves: if the policy owns a task and every device asks,
  *    some device gets one. (A policy may keep tasks planned for one device as long as that device gets them when it
  *    asks.) A device that is lost asks, too: the engine asks for it, and runs what it is given elsewhere. So a policy
- *    need not know of lost devices.
+ *    need not know of lost devices. With many devices most have nothing to get: `offers` says which may.
  * 3. `incoming(datum, k)`: memory was taken for the datum on k and its contents are being loaded or will
  *    be written there; from now on it counts as being on k.
  * 4. `evicted(datum, k)`: it is no longer there. Tasks planned for k that use it may be taken

@@ -15,7 +15,7 @@
  *    which the engine then owns, or NULL. Never starves: if the policy owns a task and every device asks,
  *    some device gets one. (A policy may keep tasks planned for one device as long as that device gets them when it
  *    asks.) A device that is lost asks, too: the engine asks for it, and runs what it is given elsewhere. So a policy
- *    need not know of lost devices.
+ *    need not know of lost devices. With many devices most have nothing to get: `offers` says which may.
  * 3. `incoming(datum, k)`: memory was taken for the datum on k and its contents are being loaded or will
  *    be written there; from now on it counts as being on k.
  * 4. `evicted(datum, k)`: it is no longer there. Tasks planned for k that use it may be taken
@@ -40,7 +40,9 @@
 #ifndef OD_SCHED_POLICY_H
 #define OD_SCHED_POLICY_H
 
+#include "memmgr/device/slowness.h"
 #include "memmgr/device/topology.h"
+#include "sched/alike.h"
 #include "sched/background.h"
 #include "sched/choice.h"
 #include "sched/event.h"
@@ -87,8 +89,12 @@ typedef struct od_policy_env {
      * would have to once contents exist; never 0. */
     double (*transfer_time)(void *engine, const od_datum *datum, unsigned k);
     od_device_load (*load)(void *engine, unsigned k);
+    /* Devices of which `load`, but for the loads under way, or whether they are idle may have changed since the policy
+     * took them out of this set (od_policy_moved). NULL: any may have. */
+    od_placeset *moved;
     const od_slowness *slowness; /* times that tasks take their `duration`; may change; NULL: once everywhere */
     const od_topology *topology; /* of these devices, perhaps of more, with the node of each; NULL: not known */
+    const od_alike *alike;       /* by what `transfer_time` says; NULL: no two devices are */
     double inbound; /* bytes/s from the host into all devices together, when all that may load do so at once */
     unsigned loading; /* how many these are, here and in transfer_time(); 0: all */
     /* All tasks that the engine knows of and that are not done (sched/graph/known.h); NULL unless the policy
@@ -134,6 +140,9 @@ typedef struct od_policy_ops {
     void (*destroy)(void *state);
     od_status (*ready)(void *state, od_task *task); /* OD_ENOMEM: the task stays the caller's, which runs it anyhow */
     od_task *(*pop)(void *state, unsigned k);
+    /* The devices to which `pop` would give a task now, and perhaps others: no others are asked. Asked for before every
+     * pop, so that it must cost little. NULL: all devices, whenever the policy has a task. */
+    od_placeset (*offers)(void *state);
     void (*incoming)(void *state, od_datum *datum, unsigned k); /* may be NULL */
     void (*evicted)(void *state, od_datum *datum, unsigned k);  /* may be NULL */
     void (*started)(void *state, od_task *task, unsigned k);    /* may be NULL */
@@ -171,6 +180,15 @@ static inline double od_policy_slowness(const od_policy_env *env, unsigned speed
 static inline double od_policy_seconds(const od_policy_env *env, const od_task *task, unsigned k)
 {
     return task->duration * od_policy_slowness(env, task->speed_class, k);
+}
+
+/* The devices whose load has to be looked at again. */
+static inline od_placeset od_policy_moved(const od_policy_env *env)
+{
+    od_placeset moved = env->moved ? *env->moved : od_placeset_below(env->ndevices);
+    if (env->moved)
+        *env->moved = OD_NO_PLACES;
+    return moved;
 }
 
 static inline bool od_policy_is_idle(const od_policy_env *env, unsigned k)

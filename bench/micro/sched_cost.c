@@ -5,7 +5,8 @@
  * All tasks of a workload are ready at once: the two- and three-dimensional tiled matrix product, or the task set of
  * the Cholesky factorisation. Each of K devices holds a quarter of the data. The devices take turns: one pop, the loads
  * and evictions that it implies, start, done. The time is processor time and includes this small model of the devices;
- * the memory is what the policy holds when all tasks have arrived.
+ * the memory is what the policy holds when all tasks have arrived. Devices are all alike, and have no work but what the
+ * policy has planned for them. sched_cost_wide is the same for more devices.
  *
  * Of several runs the fastest counts. With --plain the plain versions of the policies are measured (tests/reference):
  * full scans, so mind the number of tasks.
@@ -42,6 +43,8 @@ struct load {
     size_t memory; /* of each device */
     od_known *known; /* where the policy wants it */
     od_active active;
+    od_alike alike;
+    od_placeset moved;
 };
 
 struct subject {
@@ -237,21 +240,27 @@ static void choose_active(struct load *load)
     od_active_end(&load->active, &estimate);
 }
 
+/* True: it had a task. */
+static bool ask(struct load *load, const struct subject *subject, void *state, unsigned k)
+{
+    choose_active(load);
+    od_task *task = subject->ops->pop(state, k);
+    if (!task)
+        return false;
+    od_known_follow_taken(load->known, task);
+    task->state = OD_TASK_BUFFERED;
+    task->place = (int)k;
+    run_task(load, subject, state, task);
+    return true;
+}
+
 static void run_all(struct load *load, const struct subject *subject, void *state)
 {
-    uint32_t done = 0;
-    while (done < load->ntasks) {
-        for (unsigned k = 0; k < load->ndevices; k++) {
-            choose_active(load);
-            od_task *task = subject->ops->pop(state, k);
-            if (!task)
-                continue;
-            od_known_follow_taken(load->known, task);
-            task->state = OD_TASK_BUFFERED;
-            task->place = (int)k;
-            run_task(load, subject, state, task);
-            done++;
-        }
+    od_placeset all = od_placeset_below(load->ndevices);
+    for (uint32_t done = 0; done < load->ntasks;) {
+        od_placeset_walk at = od_placeset_begin(subject->ops->offers ? subject->ops->offers(state) : all);
+        while (od_placeset_next(&at))
+            done += ask(load, subject, state, at.place);
     }
 }
 
@@ -269,6 +278,7 @@ static struct figures measure(struct load *load, const struct subject *subject)
 {
     void *state;
     load->memory = load->device[0].room;
+    load->alike = (od_alike){.ngroups = 1, .nsorts = 1};
     load->env = (od_policy_env){.ndevices = load->ndevices,
                                 .buffer = 5,
                                 .memory = &load->memory,
@@ -277,6 +287,8 @@ static struct figures measure(struct load *load, const struct subject *subject)
                                 .transfer_time = unit_transfer,
                                 .inbound = 1e4,
                                 .load = no_load,
+                                .moved = &load->moved,
+                                .alike = &load->alike,
                                 .engine = load,
                                 .active = active,
                                 .is_idle = is_idle};

@@ -128,6 +128,7 @@ struct od_datum {
     uint32_t transfers;  /* under way, to or from any place */
     uint32_t stores;     /* of transfers, those that bring all of it to the host or to the spill area */
     uint32_t nreplicas;  /* not absent */
+    od_placeset holding; /* the engine's: where these are */
     uint32_t nawaiting;  /* replicas with awaits_source */
     uint32_t lent;       /* pages that running kernels touch without having named it (sched/engine/data/pages.c) */
     od_placeset visible; /* the driver's: devices on which it is not closed in its window */

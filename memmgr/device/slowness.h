@@ -13,6 +13,7 @@
 enum { OD_SPEED_CLASSES = 64, OD_SPEED_GENERAL = 0 };
 
 typedef struct od_slowness {
+    uint64_t changes; /* so far, of what is below; whoever makes one counts it */
     unsigned classes; /* rows in use, at least one; tasks of other classes are as those of OD_SPEED_GENERAL */
     double times[OD_SPEED_CLASSES][OD_MAX_DEVICES];
 } od_slowness;

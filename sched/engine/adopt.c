@@ -85,7 +85,7 @@ static void give(od_engine *e, od_task *t)
         return;
     od_policy_gives(e, t); /* it is out of memory: the task runs all the same */
     od_placeset left = od_placeset_minus(od_placeset_below(OD_HOST), e->lost);
-    od_list_push_back(&e->device[od_placeset_first(left)].forced, &t->link);
+    od_buffer_force(e, t, od_placeset_first(left));
 }
 
 static void use(od_engine *e, const od_settings *s, void *state)
@@ -98,11 +98,13 @@ static void use(od_engine *e, const od_settings *s, void *state)
     e->config.devices_only = s->devices_only;
     e->room = od_buffer_room(&e->config) > e->room ? od_buffer_room(&e->config) : e->room;
     e->policy_state = state;
-    od_placeset before = od_engine_active_set(e);
+    e->moved = od_placeset_below(e->config.ndevices);
+    od_placeset before = e->working;
     bool begun = e->active.begun; /* tasks wait for the first estimate alone */
     od_active_init(&e->active, &e->env, s->active, s->policy.ops->chooses_active);
     e->active.begun = begun;
     e->active.set = s->devices;
+    od_engine_settle_active(e);
     od_engine_emit_active(e, before);
 }
 

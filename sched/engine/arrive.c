@@ -158,7 +158,7 @@ void od_arrive(od_engine *e, od_task *t)
         t->access[i].datum->tasks++;
     e->unfinished++;
     if (t->outer && t->outer->place != OD_HOST)
-        e->device[t->outer->place].blocked++;
+        od_device_block(e, (unsigned)t->outer->place, true);
     if (!again)
         emit_created(e, t);
     od_emit_task(e, OD_EVENT_TASK_READY, t);

@@ -9,7 +9,15 @@ void od_buffer_force(od_engine *e, od_task *t, unsigned k)
 {
     t->state = OD_TASK_READY;
     od_list_push_back(&e->device[k].forced, &t->link);
+    od_placeset_add(&e->forced, k);
     od_placeset_add(&e->todo, k);
+}
+
+void od_buffer_unforce(od_engine *e, od_task *t, unsigned k)
+{
+    od_list_remove(&e->device[k].forced, &t->link);
+    if (!e->device[k].forced.count)
+        od_placeset_remove(&e->forced, k);
 }
 
 void od_buffer_put(od_engine *e, od_task *t, unsigned k, bool front)
@@ -25,6 +33,7 @@ void od_buffer_put(od_engine *e, od_task *t, unsigned k, bool front)
         od_list_push_front(&e->device[k].buffer, &t->link);
     else
         od_list_push_back(&e->device[k].buffer, &t->link);
+    od_device_moved(e, k);
     od_emit_task(e, OD_EVENT_TASK_BUFFERED, t);
     od_placeset_add(&e->todo, k);
 }
@@ -35,6 +44,7 @@ void od_buffer_leave(od_engine *e, od_task *t, unsigned k)
     od_list_remove(&e->device[k].buffer, &t->link);
     for (uint32_t i = 0; i < t->naccess; i++)
         t->access[i].datum->replica[k].buffered_uses--;
+    od_device_moved(e, k);
     od_placeset_remove(&e->rights_waiters, k);
 }
 
@@ -76,10 +86,10 @@ static od_task *ask_for_lost(od_engine *e)
 
 static od_task *next_task(od_engine *e, unsigned k)
 {
-    od_node *node = od_list_pop_front(&e->device[k].forced);
+    od_node *node = od_list_first(&e->device[k].forced);
+    od_task *t = node ? od_container_of(node, od_task, link) : ask_policy(e, k);
     if (node)
-        return od_container_of(node, od_task, link);
-    od_task *t = ask_policy(e, k);
+        od_buffer_unforce(e, t, k);
     return t ? t : ask_for_lost(e);
 }
 
@@ -91,6 +101,8 @@ void od_buffer_add_load(const od_engine *e, unsigned k, const od_list *tasks, od
     }
 }
 
+/* --- who is asked next ---------------------------------------------------------------------- */
+
 /* Each other device could take several times as many of the ready tasks, or none of these. */
 static bool leaves_enough(const od_engine *e, size_t taken)
 {
@@ -98,90 +110,95 @@ static bool leaves_enough(const od_engine *e, size_t taken)
     return e->config.policy->places_at_arrival || e->in_policy >= TIMES * (e->config.ndevices - 1) * taken;
 }
 
+/* A device with a full buffer that loads nothing, though it has work. */
+static bool has_free_link(const od_engine *e, const od_device *device)
+{
+    return e->config.ahead && !device->loads && device->committed.count && device->buffer.count < OD_MOST_AHEAD;
+}
+
+/* The order of od_engine.shortest. */
+bool od_buffer_is_shorter(const void *engine, uint32_t a, uint32_t b)
+{
+    const od_engine *e = engine;
+    double x = e->device[a].buffer_seconds, y = e->device[b].buffer_seconds;
+    return x < y || (x <= y && a < b);
+}
+
+static void sort(od_engine *e, unsigned k)
+{
+    od_device *device = &e->device[k];
+    int tasks = (int)(device->buffer.count + device->committed.count + device->running);
+    bool answers = !od_device_is_lost(e, (int)k), has_room = device->buffer.count < e->config.buffer;
+    bool ahead = answers && !has_room && has_free_link(e, device);
+    od_hungry_set(&e->hungry, k, answers && has_room ? tasks : OD_NOT_HUNGRY);
+    od_hungry_set(&e->ahead, k, ahead ? tasks : OD_NOT_HUNGRY);
+    if (od_heap_contains(&e->shortest, k))
+        od_heap_remove(&e->shortest, k);
+    if (!ahead)
+        return;
+    od_device_load load = {0};
+    od_buffer_add_load(e, k, &device->buffer, &load);
+    device->buffer_seconds = load.seconds;
+    od_heap_push(&e->shortest, k);
+}
+
+/* Those whose numbers have changed. */
+static void sort_moved(od_engine *e)
+{
+    for (od_placeset_walk at = od_placeset_begin(e->moved); od_placeset_next(&at);)
+        sort(e, at.place);
+    e->moved = OD_NO_PLACES;
+}
+
 /* While the program waits, a device that loads nothing, though it has work, takes tasks beyond its buffer, up to
  * `ahead` mean durations of what is ready: their loads hide behind what it computes now, and would not later. While the
  * program creates tasks the device would take whatever comes first. */
-static bool looks_ahead(const od_engine *e, const od_device *device)
+static int least_ahead(const od_engine *e, od_placeset among)
 {
-    od_device_load load = {0};
-    if (!e->config.ahead || !e->awaited || device->loads || !device->committed.count ||
-        device->buffer.count >= OD_MOST_AHEAD || !e->in_policy || !leaves_enough(e, device->buffer.count + 1))
-        return false;
-    od_buffer_add_load(e, (unsigned)(device - e->device), &device->buffer, &load);
-    return load.seconds < (double)e->config.ahead * e->policy_seconds / (double)e->in_policy;
+    int k = OD_NOWHERE;
+    uint32_t shortest = od_heap_first(&e->shortest);
+    if (shortest == OD_HEAP_NONE || !e->awaited || !e->in_policy || !leaves_enough(e, e->config.buffer + 1))
+        return OD_NOWHERE;
+    double most = (double)e->config.ahead * e->policy_seconds / (double)e->in_policy;
+    if (e->device[shortest].buffer_seconds >= most)
+        return OD_NOWHERE;
+    while ((k = od_hungry_least(&e->ahead, among)) != OD_NOWHERE &&
+           (e->device[k].buffer_seconds >= most || !leaves_enough(e, e->device[k].buffer.count + 1)))
+        od_placeset_remove(&among, k);
+    return k;
 }
 
-static size_t load_of(const od_device *device)
+/* The device with the fewest tasks that has room in its buffer or looks ahead. */
+static int hungriest(const od_engine *e, od_placeset among)
 {
-    return device->buffer.count + device->committed.count + device->running;
+    int roomy = od_hungry_least(&e->hungry, among), ahead = least_ahead(e, among);
+    if (roomy == OD_NOWHERE || ahead == OD_NOWHERE)
+        return roomy == OD_NOWHERE ? ahead : roomy;
+    int x = od_hungry_tasks(&e->hungry, (unsigned)roomy), y = od_hungry_tasks(&e->ahead, (unsigned)ahead);
+    return x < y || (x == y && roomy < ahead) ? roomy : ahead;
 }
 
-/* The device with the fewest tasks that still has room in its buffer and was not in `refused`. */
-static int hungriest(const od_engine *e, od_placeset refused)
+/* Devices for which there may be a task that no buffer has. Who chooses settings as a run goes is to see all that ask,
+ * and any may be given what is planned for a lost one. */
+static od_placeset that_may_get(const od_engine *e)
 {
-    int best = OD_NOWHERE;
-    size_t fewest = SIZE_MAX;
-    for (unsigned k = 0; k < e->config.ndevices; k++) {
-        const od_device *device = &e->device[k];
-        size_t load = load_of(device);
-        if (!od_placeset_has(refused, k) && load < fewest &&
-            (device->buffer.count < e->config.buffer || looks_ahead(e, device))) {
-            best = (int)k;
-            fewest = load;
-        }
-    }
-    return best;
-}
-
-/* The same order, for a heap. */
-bool od_buffer_is_hungrier(const void *engine, uint32_t a, uint32_t b)
-{
-    const od_engine *e = engine;
-    size_t x = load_of(&e->device[a]), y = load_of(&e->device[b]);
-    return x != y ? x < y : a < b;
-}
-
-/* Many devices are put into a heap first: nothing changes there but the one that gets a task. Who looks ahead may
- * begin to want one when another device gets it. */
-static bool has_many(const od_engine *e)
-{
-    return e->config.ndevices > OD_ENGINE_FEW && !e->config.ahead;
-}
-
-static void collect_hungry(od_engine *e)
-{
-    od_heap_clear(&e->hungry);
-    for (unsigned k = 0; k < e->config.ndevices; k++)
-        if (e->device[k].buffer.count < e->config.buffer && !od_device_is_lost(e, (int)k))
-            od_heap_push(&e->hungry, k);
+    const od_policy_ops *policy = e->config.policy;
+    if (!e->in_policy)
+        return e->forced;
+    if (!policy->offers || e->chooser || !od_placeset_is_empty(e->lost))
+        return od_placeset_below(e->config.ndevices);
+    return od_placeset_union(e->forced, policy->offers(e->policy_state));
 }
 
 static int next_hungry(od_engine *e, od_placeset refused)
 {
-    if (!has_many(e))
-        return hungriest(e, refused);
-    uint32_t k = od_heap_first(&e->hungry);
-    return k == OD_HEAP_NONE ? OD_NOWHERE : (int)k;
+    sort_moved(e);
+    return hungriest(e, od_placeset_minus(that_may_get(e), refused));
 }
 
-/* It has been asked. */
-static void settle_hungry(od_engine *e, unsigned k, bool got)
-{
-    if (!od_heap_contains(&e->hungry, k))
-        return;
-    if (got && e->device[k].buffer.count < e->config.buffer)
-        od_heap_lowered(&e->hungry, k);
-    else
-        od_heap_remove(&e->hungry, k);
-}
-
-/* No device has to be asked whether it wants a task where there is none. */
 static bool has_unbuffered_tasks(const od_engine *e)
 {
-    bool any = e->in_policy > 0;
-    for (unsigned k = 0; !any && k < e->config.ndevices; k++)
-        any = e->device[k].forced.count > 0;
-    return any;
+    return e->in_policy || !od_placeset_is_empty(e->forced);
 }
 
 /* Fills the task buffers, the emptiest device first, so that few tasks spread. */
@@ -190,23 +207,17 @@ bool od_buffer_fill(od_engine *e)
     od_placeset refused = e->lost;
     bool any = false;
     int k;
-    if (has_many(e) && has_unbuffered_tasks(e))
-        collect_hungry(e);
     while (has_unbuffered_tasks(e) && (k = next_hungry(e, refused)) != OD_NOWHERE) {
         e->adopted = false;
         od_task *t = next_task(e, (unsigned)k);
         if (t)
             od_buffer_put(e, t, (unsigned)k, false);
-        settle_hungry(e, (unsigned)k, t != NULL);
-        if (e->adopted && has_many(e))
-            collect_hungry(e);
         if (e->adopted)
             refused = e->lost;
         else if (!t || e->device[k].buffer.count > e->config.buffer) /* ahead one by one: perhaps it begins a load */
             od_placeset_add(&refused, k);
         any |= t != NULL;
     }
-    od_heap_clear(&e->hungry);
     while (od_no_device_is_left(e) && (!e->config.cpus || e->host_given < e->config.cpus)) {
         od_task *t = ask_for_lost(e);
         if (!t)

@@ -35,6 +35,7 @@ static void start(od_engine *e, od_task *t, unsigned k)
     device->running++;
     t->running_seconds = od_policy_seconds(&e->env, t, k);
     device->running_seconds += t->running_seconds;
+    od_device_moved(e, k);
     t->state = OD_TASK_RUNNING;
     t->start_ns = od_engine_now(e);
     od_emit_task(e, OD_EVENT_TASK_STARTED, t);
@@ -215,7 +216,7 @@ static bool let_pass(od_engine *e, const od_task *head, unsigned k)
     od_list_each(node, &device->forced) {
         if (!may_pass(e, head, od_container_of(node, od_task, link), k))
             continue;
-        od_list_remove(&device->forced, node);
+        od_buffer_unforce(e, od_container_of(node, od_task, link), k);
         od_buffer_put(e, od_container_of(node, od_task, link), k, true);
         return true;
     }

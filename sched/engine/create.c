@@ -9,12 +9,10 @@ static double transfer_time(void *engine, const od_datum *d, unsigned k)
 {
     const od_engine *e = engine;
     const od_link *best = od_datum_is_home(d) ? od_engine_link(e, OD_HOST, (int)k) : NULL;
-    od_placeset peers = e->config.peer ? od_placeset_without(od_placeset_devices(d->valid), k) : OD_NO_PLACES;
-    for (od_placeset_walk at = od_placeset_begin(peers); od_placeset_next(&at);) {
-        const od_link *link = od_engine_link(e, (int)at.place, (int)k);
-        if (!best || link->bandwidth > best->bandwidth)
-            best = link;
-    }
+    int peer = e->config.peer ? od_sources_fastest(&e->sources, d->valid, k) : OD_NOWHERE;
+    const od_link *link = peer == OD_NOWHERE ? NULL : od_engine_link(e, peer, (int)k);
+    if (link && (!best || link->bandwidth > best->bandwidth))
+        best = link;
     if (!best || best->bandwidth <= 0) /* by way of the host */
         best = od_engine_link(e, OD_HOST, (int)k);
     return best->latency + (double)d->size / best->bandwidth;
@@ -38,12 +36,12 @@ static void background(void *engine, od_background *work, size_t tasks)
 
 static unsigned active(void *engine)
 {
-    return od_engine_active(engine);
+    return ((const od_engine *)engine)->nactive;
 }
 
 static bool is_idle(void *engine, unsigned k)
 {
-    return od_engine_idles(engine, k);
+    return !od_placeset_has(((const od_engine *)engine)->working, k);
 }
 
 static const od_datum *find_datum(void *engine, uintptr_t base)
@@ -125,6 +123,8 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
                              .engine = e,
                              .transfer_time = transfer_time,
                              .load = device_load,
+                             .moved = &e->policy_moved,
+                             .alike = &e->alike,
                              .slowness = config->topology ? &config->topology->slowness : NULL,
                              .topology = config->topology,
                              .active = active,
@@ -136,14 +136,17 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     e->forecast = od_forecast_create();
     e->levels = config->ranked ? NULL : od_levels_create();
     e->link = od_calloc((config->ndevices + 1) * (config->ndevices + 1), sizeof *e->link);
-    od_heap_init(&e->hungry, od_buffer_is_hungrier, e);
-    bool hungry = !od_heap_reserve(&e->hungry, config->ndevices);
-    bool made = hungry && e->link && e->directory && e->forecast && (config->ranked || e->levels) && !od_admit_init(e);
+    e->moved = od_placeset_below(config->ndevices);
+    od_heap_init(&e->shortest, od_buffer_is_shorter, e);
+    bool sorts = !od_heap_reserve(&e->shortest, config->ndevices);
+    bool made = sorts && !od_sources_init(&e->sources, config->ndevices) && e->link && e->directory && e->forecast &&
+                (config->ranked || e->levels) && !od_admit_init(e);
     od_status status = made ? make_devices(e) : OD_ENOMEM;
     if (!status)
         od_engine_estimate_links(e);
     od_active_init(&e->active, &e->env, config->active, config->policy->chooses_active);
     e->active.set = config->devices;
+    od_engine_settle_active(e);
     e->chooser_ops = config->policy->chooser;
     if (!status && (e->active.chooses || config->policy->wants_known || e->chooser_ops)) {
         e->known = od_known_create(config->ndevices, find_datum, e);
@@ -210,7 +213,8 @@ void od_engine_destroy(od_engine *e)
     od_forecast_destroy(e->forecast);
     od_levels_destroy(e->levels);
     free(e->link);
-    od_heap_free(&e->hungry);
+    od_sources_free(&e->sources);
+    od_heap_free(&e->shortest);
     free(e->doubted);
     while ((node = od_list_pop_front(&e->spare_transfers)))
         free(od_container_of(node, od_transfer, link));

@@ -102,7 +102,7 @@ void od_engine_task_block(od_engine *e, od_task *t, bool waits)
 {
     if (t->state != OD_TASK_RUNNING || t->place == OD_HOST)
         return;
-    e->device[t->place].blocked += waits ? 1u : -1u;
+    od_device_block(e, (unsigned)t->place, waits);
     od_placeset_add(&e->todo, t->place);
     progress(e);
 }
@@ -221,9 +221,8 @@ void od_engine_transfer_done(od_engine *e, od_transfer *x, od_status status)
     od_memory_serve_awaiting(e, d);
     od_card_serve(e, from, to);
     e->todo = od_placeset_union(e->todo, e->rights_waiters);
-    for (unsigned k = 0; k < e->config.ndevices; k++)
-        if (d->replica[k].users || d->replica[k].buffered_uses)
-            od_placeset_add(&e->todo, k);
+    if (d->home >= 0 && d->home < OD_SPILL) /* who writes there waits for the last one; both its ends are in `todo` */
+        od_placeset_add(&e->todo, d->home);
     od_request_advance(e, d);
     od_idle_settle(e, d);
     progress(e);
@@ -312,13 +311,12 @@ void od_engine_let_go_shown(od_engine *e, od_datum *d, unsigned k, od_mode mode)
     progress(e);
 }
 
-static bool is_used_elsewhere(const od_engine *e, const od_datum *d, unsigned k)
+static bool is_used_elsewhere(const od_datum *d, unsigned k)
 {
     bool used = d->host_users || (d->home != OD_NOWHERE && d->home != (int)k);
-    for (unsigned j = 0; j < e->config.ndevices && !used; j++) {
-        const od_replica *r = &d->replica[j];
-        used = j != k && r->state != OD_ABSENT && (r->state != OD_PRESENT || r->pins);
-    }
+    od_placeset_walk at = od_placeset_begin(od_placeset_without(d->holding, k));
+    while (!used && od_placeset_next(&at))
+        used = d->replica[at.place].state != OD_PRESENT || d->replica[at.place].pins;
     return used;
 }
 
@@ -327,7 +325,7 @@ bool od_engine_keep_stored(od_engine *e, od_datum *d, unsigned k)
     od_region *region = d->region;
     bool whole = region && !d->window && d->base == region->base && d->size == region->size;
     if (!whole || region->shown || d->replica[k].state != OD_PRESENT || !(d->writers || od_datum_is_readable(d, k)) ||
-        is_used_elsewhere(e, d, k))
+        is_used_elsewhere(d, k))
         return false;
     od_memory_drop_all(e, d, (int)k);
     od_memory_outdate(e, d);
@@ -350,8 +348,7 @@ void od_engine_background_done(od_engine *e, od_background *job)
 {
     e->events++;
     od_hook_background_done(e, job);
-    for (unsigned k = 0; k < e->config.ndevices; k++)
-        od_placeset_add(&e->todo, k);
+    e->todo = od_placeset_below(e->config.ndevices);
     progress(e);
 }
 
@@ -379,8 +376,11 @@ static void collect_tasks(od_engine *e, unsigned k, od_list *tasks)
         od_buffer_take_back(e, od_container_of(node, od_task, link), k);
         od_list_push_back(tasks, node);
     }
-    while ((node = od_list_pop_front(&device->forced)))
+    while ((node = od_list_first(&device->forced))) {
+        od_buffer_unforce(e, od_container_of(node, od_task, link), k);
         od_list_push_back(tasks, node);
+    }
+    od_device_moved(e, k);
 }
 
 void od_engine_device_lost(od_engine *e, unsigned k)
@@ -391,6 +391,7 @@ void od_engine_device_lost(od_engine *e, unsigned k)
     e->events++;
     od_stats_account(e, k);
     od_placeset_add(&e->lost, k);
+    od_engine_settle_active(e);
     od_list_init(&tasks);
     collect_tasks(e, k, &tasks);
     od_list_each(node, &e->device[k].resident) {

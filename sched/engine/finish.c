@@ -20,7 +20,7 @@ void od_finish_complete(od_engine *e, od_task *t)
     t->state = OD_TASK_DONE;
     e->unfinished--;
     if (t->outer && t->outer->place != OD_HOST)
-        e->device[t->outer->place].blocked--;
+        od_device_block(e, (unsigned)t->outer->place, false);
     e->stats.tasks += !t->failed && !t->undone;
     for (uint32_t i = 0; i < t->naccess; i++) {
         od_datum *d = t->access[i].datum;
@@ -110,8 +110,10 @@ void od_finish_wrote(od_engine *e, const od_task *t, od_datum *d, int place)
         od_memory_load(e, d, (unsigned)d->home, true);
 }
 
-static void stop_running(od_device *device, const od_task *t)
+static void stop_running(od_engine *e, const od_task *t, unsigned k)
 {
+    od_device *device = &e->device[k];
+    od_device_moved(e, k);
     device->running--;
     double left = device->running_seconds - t->running_seconds;
     device->running_seconds = device->running ? left : 0; /* no rounding errors stay */
@@ -130,7 +132,7 @@ void od_finish_run(od_engine *e, od_task *t, int place)
     }
     od_stats_account(e, (unsigned)place);
     od_stats_ran(e, t, (unsigned)place);
-    stop_running(&e->device[place], t);
+    stop_running(e, t, (unsigned)place);
     od_placeset_add(&e->todo, place);
     if (t->failed)
         return;

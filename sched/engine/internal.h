@@ -4,9 +4,10 @@
  *
  * In the order in which they build on each other: a file calls those above it, never one below.
  *
+ *   devices/sources.c     who can send to a device fastest
  *   state.c             statistics, dump, invariants
  *   background.c             work without the lock
- *   active.c            how many devices are active
+ *   devices/active.c    how many devices are active
  *   adopt.c             settings change
  *   hooks.c             the policy and the eviction rule are called
  *   admit.c             tasks that wait so that data on devices stay within a bound
@@ -24,6 +25,7 @@
  *   rights.c            who may use a datum where
  *   finish.c            the end of a task
  *   host/version.c      tasks on the host
+ *   devices/hungry.c    devices by how many tasks they have
  *   deferred.c          tasks that need a device and wait for one
  *   buffer.c            task buffers, filled from the policy
  *   host/offer.c        tasks that CPU workers take out of task buffers
@@ -42,6 +44,8 @@
 #include "memmgr/data/pool.h"
 #include "sched/background.h"
 #include "sched/engine/data/recompute.h"
+#include "sched/engine/devices/hungry.h"
+#include "sched/engine/devices/sources.h"
 #include "sched/engine/engine.h"
 #include "sched/graph/forecast.h"
 #include "sched/graph/known.h"
@@ -78,6 +82,7 @@ typedef struct od_device {
     od_list resident;       /* od_replica.lru, least recently used first */
     od_list forced;         /* tasks that the engine itself placed here */
     od_list buffer;         /* the task buffer, head first */
+    double buffer_seconds;  /* predicted, of it, while it is in od_engine.shortest */
     od_list committed;      /* loads under way, or no slot free yet */
     unsigned running;       /* tasks started here and not finished */
     double running_seconds; /* of these, od_task.running_seconds */
@@ -95,8 +100,6 @@ typedef struct od_device {
     uint64_t stall_ns;
     od_device_stats stats;
 } od_device;
-
-enum { OD_ENGINE_FEW = 61 }; /* devices, of which a look at each costs little */
 
 struct od_engine {
     od_engine_config config;
@@ -117,10 +120,16 @@ struct od_engine {
     unsigned far_sends[OD_MAX_DEVICES], far_loads[OD_MAX_DEVICES], card_loads[OD_MAX_DEVICES];
     od_known *known; /* NULL: not wanted */
     od_active active;
+    od_placeset working; /* the active devices, */
+    unsigned nactive;    /* and how many they are; of lost ones, whose plans are carried out elsewhere, one */
     od_admission admission;
     od_list background; /* od_background.link: under way */
 
-    od_heap hungry;             /* devices with room in their buffers, while many are asked for tasks; else empty */
+    od_placeset moved;          /* devices that are elsewhere in the next three now: these are put right where needed */
+    od_hungry hungry, ahead;    /* devices with room in their buffers; with none, but they may look ahead */
+    od_heap shortest;           /* the latter, by buffer_seconds */
+    od_placeset policy_moved;   /* od_policy_env.moved */
+    od_placeset forced;         /* devices with tasks that the engine itself placed there */
     od_placeset todo;           /* devices to look at before the event ends */
     od_placeset rights_waiters; /* devices whose head waits for rights */
     od_placeset lost;           /* devices that do not answer any more */
@@ -161,6 +170,8 @@ struct od_engine {
     size_t requests;   /* not complete */
 
     od_link *link; /* between places, by row (from) and column (to), the host last */
+    od_sources sources; /* likewise, by how fast */
+    od_alike alike;     /* by these links */
 
     od_list spare_transfers; /* od_transfer.link, to be used again */
     uint64_t events, next_id, wait_seq;
@@ -186,14 +197,12 @@ void od_engine_background(od_engine *e, od_background *job, size_t tasks);
 bool od_engine_start_background(od_engine *e, od_background *job, size_t tasks);
 void od_background_finish(od_engine *e, od_background *job, bool carried_out);
 
-/* active.c */
-/* How many of the devices that are not lost are active, at least one: the first ones, the others are idle. */
-unsigned od_engine_active(const od_engine *e);
-bool od_engine_idles(const od_engine *e, unsigned k);
+/* devices/active.c */
+/* Of the devices that are not lost some are active, at least one, the others are idle: what decides has changed. */
+void od_engine_settle_active(od_engine *e);
 /* False: no device may get a task before it is known. */
 bool od_engine_choose_active(od_engine *e);
-od_placeset od_engine_active_set(const od_engine *e);         /* devices that are not idle */
-void od_engine_emit_active(od_engine *e, od_placeset before); /* where that set has changed */
+void od_engine_emit_active(od_engine *e, od_placeset before); /* where od_engine.working was that */
 
 /* hooks.c: the policy and the eviction rule; sched_ns counts what they take */
 /* NULL: the task need not be known, or out of memory. */
@@ -405,12 +414,14 @@ void od_engine_defer(od_engine *e, od_task *t);
 void od_buffer_force(od_engine *e, od_task *t, unsigned k);
 void od_buffer_put(od_engine *e, od_task *t, unsigned k, bool front);
 void od_buffer_leave(od_engine *e, od_task *t, unsigned k);
+/* Takes back what the engine has placed. */
+void od_buffer_unforce(od_engine *e, od_task *t, unsigned k);
 /* Takes a task out of the buffer that will not commit there. */
 void od_buffer_take_back(od_engine *e, od_task *t, unsigned k);
 /* Fills the buffers of all devices. True: some task has been given. */
 bool od_buffer_fill(od_engine *e);
-/* The order of od_engine.hungry. */
-bool od_buffer_is_hungrier(const void *engine, uint32_t a, uint32_t b);
+/* The order of od_engine.shortest. */
+bool od_buffer_is_shorter(const void *engine, uint32_t a, uint32_t b);
 /* As on device k. */
 void od_buffer_add_load(const od_engine *e, unsigned k, const od_list *tasks, od_device_load *load);
 
@@ -505,6 +516,20 @@ static inline bool od_no_device_is_left(const od_engine *e)
 static inline bool od_is_observed(const od_engine *e)
 {
     return e->config.driver_ops->event != NULL;
+}
+
+/* What tasks it has has changed. */
+static inline void od_device_moved(od_engine *e, unsigned k)
+{
+    od_placeset_add(&e->moved, k);
+    od_placeset_add(&e->policy_moved, k);
+}
+
+/* The thread of one of its tasks waits for a task inside, or not any more. */
+static inline void od_device_block(od_engine *e, unsigned k, bool waits)
+{
+    e->device[k].blocked += waits ? 1u : -1u;
+    od_device_moved(e, k);
 }
 
 /* The policy gets a task, or has given one. */

@@ -72,11 +72,11 @@ bool od_rights_are_apart(const od_task *t)
  * keeps waiting: this may be what the program waits for before it lets go. */
 static bool overtakes(const od_engine *e, const od_task *t)
 {
-    for (unsigned k = 0; k < e->config.ndevices; k++) {
-        od_node *node = od_placeset_has(e->rights_waiters, k) ? od_list_first(&e->device[k].buffer) : NULL;
+    for (od_placeset_walk at = od_placeset_begin(e->rights_waiters); od_placeset_next(&at);) {
+        od_node *node = od_list_first(&e->device[at.place].buffer);
         const od_task *head = node ? od_container_of(node, od_task, link) : NULL;
         if (head && head != t && head->wait_seq && (!t->wait_seq || head->wait_seq < t->wait_seq) &&
-            od_engine_tasks_conflict(head, t) && !od_rights_await_program(head, k))
+            od_engine_tasks_conflict(head, t) && !od_rights_await_program(head, at.place))
             return true;
     }
     od_list_each(node, &e->host_waiting) {

@@ -286,6 +286,7 @@ static bool counts_are_valid(const od_engine *e, const od_datum *d)
     for (unsigned k = 0; k < e->config.ndevices; k++) {
         users += d->replica[k].users;
         replicas += d->replica[k].state != OD_ABSENT;
+        EXPECT(od_placeset_has(d->holding, k) == (d->replica[k].state != OD_ABSENT));
         awaiting += d->replica[k].awaits_source;
     }
     EXPECT(users == d->users);
@@ -384,6 +385,8 @@ void od_engine_estimate_links(od_engine *e)
             else
                 *link = from < n && to < n ? e->config.peer_link : e->config.host_link;
         }
+    od_sources_find(&e->sources, e->link);
+    od_alike_find(&e->alike, e->link, n);
     bool some = e->config.topology && !ops->link;
     for (unsigned k = 0; k < n; k++)
         e->fan[k] = some ? od_topology_fan(e->config.topology, k, n) : 1;

@@ -68,25 +68,29 @@ static double slowness_now(double old, double found, bool at_first)
     return found > old * news || found < old / news ? found : old;
 }
 
-static bool set(double *slowness, double now)
+static bool set(od_slowness *slowness, unsigned speed_class, unsigned k, double now)
 {
-    bool other = now < *slowness || now > *slowness;
-    *slowness = now;
+    double *times = &slowness->times[speed_class][k];
+    bool other = now < *times || now > *times;
+    *times = now;
+    slowness->changes += other;
     return other;
 }
 
 static bool update(od_speeds *speeds, unsigned speed_class)
 {
-    double ratio[OD_MAX_DEVICES], *slowness = speeds->slowness->times[speed_class];
+    double ratio[OD_MAX_DEVICES];
+    od_slowness *slowness = speeds->slowness;
     bool any = false;
     find_ratios(speeds, speed_class, ratio);
     double fastest = least_above_0(ratio, speeds->ndevices);
     for (unsigned k = 0; k < speeds->ndevices; k++) {
         bool at_first = speed_class != OD_SPEED_GENERAL && speeds->of[speed_class][k].tasks < LATEST_OF_CLASS;
         if (ratio[k] > 0)
-            any |= set(&slowness[k], slowness_now(slowness[k], ratio[k] / fastest, at_first));
+            any |= set(slowness, speed_class, k,
+                       slowness_now(slowness->times[speed_class][k], ratio[k] / fastest, at_first));
         else if (speed_class != OD_SPEED_GENERAL)
-            any |= set(&slowness[k], speeds->slowness->times[OD_SPEED_GENERAL][k]);
+            any |= set(slowness, speed_class, k, slowness->times[OD_SPEED_GENERAL][k]);
     }
     return any;
 }

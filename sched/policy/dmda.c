@@ -12,9 +12,13 @@
  * Not in the papers: `bus`, for devices that share the way from the host. What a task has to bring comes after all that
  * the tasks planned before it have to bring, on whatever device, and while other tasks compute; and as it takes the way
  * from others, it counts so many times more.
+ *
+ * Not all devices are looked at for each task, but those that may be the one (sched/policy/earliest.h).
  */
 #include "sched/policy.h"
+#include "sched/policy/earliest.h"
 #include "sched/policy/ready.h"
+#include "util/container/array.h"
 #include "util/memory.h"
 
 #include <math.h>
@@ -31,11 +35,22 @@ struct dmda_device {
     uint64_t planned_ns[OD_SPEED_CLASSES]; /* duration of its tasks, by speed class; whole, so that sums stay exact */
 };
 
+/* Where a datum may be in memory, or will be (is_in_memory): not elsewhere. */
+struct whereabouts {
+    const od_datum *datum; /* NULL: not known */
+    od_placeset devices;
+};
+
 struct dmda {
     od_policy_env env;
     double bus;          /* option */
     unsigned classes;    /* speed classes of tasks so far are below */
     uint64_t planned_ns; /* that the shared way is busy with the loads of planned tasks */
+    od_earliest earliest;
+    od_placeset changed;             /* devices whose work has changed since `earliest` was told */
+    od_placeset planned;             /* devices with tasks */
+    struct whereabouts *whereabouts; /* by datum */
+    uint32_t ndata;
     struct dmda_device device[];
 };
 
@@ -46,6 +61,8 @@ static void dmda_destroy(void *state)
     struct dmda *dmda = state;
     for (unsigned k = 0; k < dmda->env.ndevices && dmda->device[k].ready; k++)
         od_ready_destroy(dmda->device[k].ready);
+    od_earliest_free(&dmda->earliest);
+    free(dmda->whereabouts);
     free(dmda);
 }
 
@@ -64,6 +81,11 @@ static od_status create(const od_policy_env *env, od_ready_rules rules, void **s
             return OD_ENOMEM;
         }
     }
+    if (od_earliest_init(&dmda->earliest, &dmda->env)) {
+        dmda_destroy(dmda);
+        return OD_ENOMEM;
+    }
+    dmda->changed = od_placeset_below(env->ndevices);
     *state = dmda;
     return OD_OK;
 }
@@ -131,14 +153,99 @@ static double given(const struct dmda *dmda, unsigned k)
     return seconds;
 }
 
+static od_status update_earliest(struct dmda *dmda)
+{
+    dmda->changed = od_placeset_union(dmda->changed, od_policy_moved(&dmda->env));
+    if (od_earliest_is_outdated(&dmda->earliest)) {
+        dmda->changed = od_placeset_below(dmda->env.ndevices);
+        if (od_earliest_init(&dmda->earliest, &dmda->env))
+            return OD_ENOMEM;
+    }
+    for (od_placeset_walk at = od_placeset_begin(dmda->changed); od_placeset_next(&at);) {
+        bool idle = od_policy_is_idle(&dmda->env, at.place);
+        od_earliest_set(&dmda->earliest, at.place, idle ? (double)INFINITY : given(dmda, at.place));
+    }
+    dmda->changed = OD_NO_PLACES;
+    return OD_OK;
+}
+
 static double completion(const struct dmda *dmda, const od_task *task, unsigned k)
 {
-    double computed = given(dmda, k), seconds = od_policy_seconds(&dmda->env, task, k);
+    double computed = dmda->earliest.free_at[k], seconds = od_policy_seconds(&dmda->env, task, k);
     struct loads loads = loads_of(dmda, task, k);
     if (dmda->bus <= 0 || loads.bytes == 0)
         return computed + loads.seconds + seconds;
     double own = on_the_bus(dmda, loads), loaded = 1e-9 * (double)dmda->planned_ns + own;
     return (loaded > computed ? loaded : computed) + dmda->bus * own + seconds;
+}
+
+/* --- which device -------------------------------------------------------- */
+
+/* A datum that is met for the first time is looked for everywhere. */
+static od_status meet(struct dmda *dmda, const od_datum *datum)
+{
+    if (!od_array_reserve(&dmda->whereabouts, &dmda->ndata, (uint64_t)datum->id + 1, sizeof *dmda->whereabouts))
+        return OD_ENOMEM;
+    struct whereabouts *known = &dmda->whereabouts[datum->id];
+    if (known->datum == datum)
+        return OD_OK;
+    *known = (struct whereabouts){.datum = datum};
+    for (unsigned k = 0; k < dmda->env.ndevices; k++)
+        if (is_in_memory(datum, k))
+            od_placeset_add(&known->devices, k);
+    return OD_OK;
+}
+
+/* The datum comes to k. */
+static void note(struct dmda *dmda, const od_datum *datum, unsigned k)
+{
+    if (datum->id < dmda->ndata && dmda->whereabouts[datum->id].datum == datum)
+        od_placeset_add(&dmda->whereabouts[datum->id].devices, k);
+}
+
+static od_placeset holders(struct dmda *dmda, const od_datum *datum)
+{
+    struct whereabouts *known = &dmda->whereabouts[datum->id];
+    for (od_placeset_walk at = od_placeset_begin(known->devices); od_placeset_next(&at);)
+        if (!is_in_memory(datum, at.place))
+            od_placeset_remove(&known->devices, at.place);
+    return known->devices;
+}
+
+/* Devices one of which would complete the task first: those that are free first, and those that hold data of it. */
+static od_status find_candidates(struct dmda *dmda, const od_task *task, od_placeset *firsts, od_placeset *holding)
+{
+    od_placeset sources = OD_NO_PLACES;
+    *holding = OD_NO_PLACES;
+    for (uint32_t i = 0; i < task->naccess; i++) {
+        const od_datum *datum = task->access[i].datum;
+        if (!(task->access[i].mode & OD_READ))
+            continue;
+        if (meet(dmda, datum))
+            return OD_ENOMEM;
+        *holding = od_placeset_union(*holding, holders(dmda, datum));
+        sources = od_placeset_union(sources, datum->valid);
+    }
+    *firsts = od_earliest_candidates(&dmda->earliest, od_placeset_devices(sources));
+    *holding = od_placeset_minus(*holding, *firsts);
+    return OD_OK;
+}
+
+struct choice {
+    unsigned k;
+    double seconds; /* of its completion */
+};
+
+static void look_at(const struct dmda *dmda, const od_task *task, od_placeset devices, struct choice *best)
+{
+    for (od_placeset_walk at = od_placeset_begin(devices); od_placeset_next(&at);) {
+        unsigned k = at.place;
+        if (dmda->earliest.free_at[k] + od_policy_seconds(&dmda->env, task, k) > best->seconds)
+            continue; /* without any loads */
+        double seconds = completion(dmda, task, k);
+        if (seconds < best->seconds || (seconds <= best->seconds && k < best->k))
+            *best = (struct choice){k, seconds};
+    }
 }
 
 /* Beside the device that would complete it next. */
@@ -161,32 +268,37 @@ static void emit_place(const struct dmda *dmda, od_task *task, unsigned k, doubl
         return;
     struct loads loads = loads_of(dmda, task, k);
     const od_score scores[] = {{"completion_s", seconds},    {"other", other},
-                               {"other_completion_s", next}, {"given_s", given(dmda, k)},
+                               {"other_completion_s", next}, {"given_s", dmda->earliest.free_at[k]},
                                {"load_s", loads.seconds},    {"load_bytes", (double)loads.bytes}};
     dmda->env.decided(dmda->env.engine, &(od_decision){OD_DECISION_PLACE, k, .task = task, OD_SCORES(scores)});
+}
+
+static void plan(struct dmda *dmda, const od_task *task, unsigned k, uint64_t bus_ns)
+{
+    dmda->device[k].planned_ns[task->speed_class] += duration_ns(task);
+    dmda->classes = dmda->classes > task->speed_class ? dmda->classes : task->speed_class + 1;
+    dmda->planned_ns += bus_ns;
+    od_placeset_add(&dmda->changed, k);
+    od_placeset_add(&dmda->planned, k);
+    for (uint32_t i = 0; i < task->naccess; i++)
+        note(dmda, task->access[i].datum, k);
 }
 
 static od_status dmda_ready(void *state, od_task *task)
 {
     struct dmda *dmda = state;
-    unsigned best = 0;
-    double earliest = (double)INFINITY;
-    for (unsigned k = 0; k < dmda->env.ndevices; k++) {
-        double seconds = od_policy_is_idle(&dmda->env, k) ? (double)INFINITY : completion(dmda, task, k);
-        if (seconds < earliest) {
-            best = k;
-            earliest = seconds;
-        }
-    }
-    emit_place(dmda, task, best, earliest);
-    uint64_t bus_ns = (uint64_t)(on_the_bus(dmda, loads_of(dmda, task, best)) * 1e9);
-    od_status status = od_ready_push(dmda->device[best].ready, task, bus_ns);
-    if (status)
-        return status;
-    dmda->device[best].planned_ns[task->speed_class] += duration_ns(task);
-    dmda->classes = dmda->classes > task->speed_class ? dmda->classes : task->speed_class + 1;
-    dmda->planned_ns += bus_ns;
-    return OD_OK;
+    struct choice best = {.seconds = (double)INFINITY};
+    od_placeset firsts, holding;
+    if (update_earliest(dmda) || find_candidates(dmda, task, &firsts, &holding))
+        return OD_ENOMEM;
+    look_at(dmda, task, firsts, &best);
+    look_at(dmda, task, holding, &best);
+    emit_place(dmda, task, best.k, best.seconds);
+    uint64_t bus_ns = (uint64_t)(on_the_bus(dmda, loads_of(dmda, task, best.k)) * 1e9);
+    od_status status = od_ready_push(dmda->device[best.k].ready, task, bus_ns);
+    if (!status)
+        plan(dmda, task, best.k, bus_ns);
+    return status;
 }
 
 /* --- request ------------------------------------------------------------- */
@@ -200,7 +312,15 @@ static od_task *dmda_pop(void *state, unsigned k)
         return NULL;
     dmda->device[k].planned_ns[task->speed_class] -= duration_ns(task);
     dmda->planned_ns -= bus_ns;
+    od_placeset_add(&dmda->changed, k);
+    if (od_ready_plan(dmda->device[k].ready)->tasks.count == 0)
+        od_placeset_remove(&dmda->planned, k);
     return task;
+}
+
+static od_placeset dmda_offers(void *state)
+{
+    return ((const struct dmda *)state)->planned;
 }
 
 /* --- what happens to data ------------------------------------------------ */
@@ -208,6 +328,7 @@ static od_task *dmda_pop(void *state, unsigned k)
 static void dmda_incoming(void *state, od_datum *datum, unsigned k)
 {
     struct dmda *dmda = state;
+    note(dmda, datum, k);
     od_ready_incoming(dmda->device[k].ready, datum);
 }
 
@@ -222,11 +343,15 @@ static void dmda_forget(void *state, od_datum *datum)
     struct dmda *dmda = state;
     for (unsigned k = 0; k < dmda->env.ndevices; k++)
         od_ready_forget(dmda->device[k].ready, datum);
+    if (datum->id < dmda->ndata)
+        dmda->whereabouts[datum->id].datum = NULL;
 }
 
 static bool dmda_is_valid(void *state)
 {
     const struct dmda *dmda = state;
+    if (!od_earliest_is_valid(&dmda->earliest))
+        return false;
     for (unsigned k = 0; k < dmda->env.ndevices; k++) {
         uint64_t planned_ns[OD_SPEED_CLASSES] = {0};
         od_list_each(it, &od_ready_plan(dmda->device[k].ready)->tasks) {
@@ -234,6 +359,7 @@ static bool dmda_is_valid(void *state)
             planned_ns[task->speed_class] += duration_ns(task);
         }
         if (memcmp(planned_ns, dmda->device[k].planned_ns, sizeof planned_ns) != 0 ||
+            od_placeset_has(dmda->planned, k) != (od_ready_plan(dmda->device[k].ready)->tasks.count > 0) ||
             !od_ready_is_valid(dmda->device[k].ready))
             return false;
     }
@@ -242,21 +368,10 @@ static bool dmda_is_valid(void *state)
 
 #define DMDA_OPS(policy_name, text, creator, lookahead)                                                                \
     {                                                                                                                  \
-        .interface_version = OD_POLICY_INTERFACE,                                                                      \
-        .name = policy_name,                                                                                           \
-        .description = text,                                                                                           \
-        .default_evict = "lru",                                                                                        \
-        .ahead = (lookahead),                                                                                          \
-        .places_at_arrival = true,                                                                                     \
-        .options = options,                                                                                            \
-        .create = creator,                                                                                             \
-        .destroy = dmda_destroy,                                                                                       \
-        .ready = dmda_ready,                                                                                           \
-        .pop = dmda_pop,                                                                                               \
-        .incoming = dmda_incoming,                                                                                     \
-        .evicted = dmda_evicted,                                                                                       \
-        .forget = dmda_forget,                                                                                         \
-        .is_valid = dmda_is_valid,                                                                                     \
+        .interface_version = OD_POLICY_INTERFACE, .name = policy_name, .description = text, .default_evict = "lru",    \
+        .ahead = (lookahead), .places_at_arrival = true, .options = options, .create = creator,                        \
+        .destroy = dmda_destroy, .ready = dmda_ready, .pop = dmda_pop, .offers = dmda_offers,                          \
+        .incoming = dmda_incoming, .evicted = dmda_evicted, .forget = dmda_forget, .is_valid = dmda_is_valid,          \
     }
 
 static const od_policy_ops dmda_ops =

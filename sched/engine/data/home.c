@@ -27,14 +27,15 @@ void od_home_forget(od_engine *e, od_datum *d)
 void od_home_note(od_engine *e, od_datum *d)
 {
     od_home_forget(e, d);
-    for (unsigned k = 0; e->config.early && d->size >= e->config.early && k < e->config.ndevices; k++) {
-        if (!may_go(e, d, k))
-            continue;
-        d->result_on = k;
-        od_list_push_back(&e->device[k].results, &d->result);
-        od_placeset_add(&e->todo, k);
+    od_placeset devices = od_placeset_devices(d->valid);
+    if (!e->config.early || d->size < e->config.early || od_placeset_is_empty(devices))
         return;
-    }
+    unsigned k = od_placeset_first(devices);
+    if (!may_go(e, d, k))
+        return;
+    d->result_on = k;
+    od_list_push_back(&e->device[k].results, &d->result);
+    od_placeset_add(&e->todo, k);
 }
 
 void od_home_serve(od_engine *e, unsigned k)

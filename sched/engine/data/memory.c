@@ -80,6 +80,7 @@ static void free_memory(od_engine *e, od_datum *d, unsigned k)
     r->patches = NULL;
     od_placeset_remove(&d->valid, k);
     d->nreplicas--;
+    od_placeset_remove(&d->holding, k);
     od_outside_update(e, d);
     od_memory_emit(e, k);
     od_placeset_add(&e->todo, k);
@@ -100,9 +101,9 @@ void od_memory_drop(od_engine *e, od_datum *d, unsigned k)
 
 void od_memory_drop_all(od_engine *e, od_datum *d, int except)
 {
-    for (unsigned k = 0; d->nreplicas && k < e->config.ndevices; k++)
-        if ((int)k != except && d->replica[k].state != OD_ABSENT)
-            od_memory_drop(e, d, k);
+    for (od_placeset_walk at = od_placeset_begin(d->holding); od_placeset_next(&at);)
+        if ((int)at.place != except)
+            od_memory_drop(e, d, at.place);
 }
 
 bool od_memory_make_area(od_engine *e, od_region *region)
@@ -296,6 +297,7 @@ bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head)
         e->config.driver_ops->occupy(e->config.driver, d, k);
     od_list_push_back(&device->resident, &r->lru);
     d->nreplicas++;
+    od_placeset_add(&d->holding, k);
     od_outside_update(e, d);
     od_memory_emit(e, k);
     od_hook_incoming(e, d, k);
@@ -445,9 +447,10 @@ static void count_bytes(od_engine *e, const od_transfer *x)
 
 void od_memory_serve_awaiting(od_engine *e, od_datum *d)
 {
-    for (unsigned k = 0; d->nawaiting && k < e->config.ndevices; k++)
-        if (d->replica[k].awaits_source)
-            od_memory_load(e, d, k, true);
+    od_placeset_walk at = od_placeset_begin(d->holding);
+    while (d->nawaiting && od_placeset_next(&at))
+        if (d->replica[at.place].awaits_source)
+            od_memory_load(e, d, at.place, true);
 }
 
 void od_memory_stop_leaving(od_engine *e, od_datum *d, unsigned k)
@@ -475,12 +478,21 @@ size_t od_memory_missing(const od_task *t, unsigned k)
     return bytes;
 }
 
+/* One that has none of the data lacks as much as the first of all. */
 unsigned od_memory_nearest_device(const od_engine *e, const od_task *t)
 {
-    unsigned best = od_placeset_first(od_engine_active_set(e));
-    for (unsigned k = best + 1; k < e->config.ndevices; k++)
-        if (!od_engine_idles(e, k) && od_memory_missing(t, k) < od_memory_missing(t, best))
-            best = k;
+    od_placeset some = OD_NO_PLACES;
+    unsigned best = od_placeset_first(e->working);
+    size_t fewest = od_memory_missing(t, best);
+    for (uint32_t i = 0; i < t->naccess; i++)
+        some = od_placeset_union(some, t->access[i].datum->valid);
+    for (od_placeset_walk at = od_placeset_begin(od_placeset_intersection(some, e->working)); od_placeset_next(&at);) {
+        size_t bytes = od_memory_missing(t, at.place);
+        if (bytes < fewest || (bytes == fewest && at.place < best)) {
+            best = at.place;
+            fewest = bytes;
+        }
+    }
     return best;
 }
 

@@ -8,12 +8,12 @@
 #include "memmgr/data/spill.h"
 #include "sched/engine/internal.h"
 
-static bool is_settled(const od_engine *e, const od_datum *d)
+static bool is_settled(const od_datum *d)
 {
     if (d->transfers || d->nawaiting)
         return false;
-    for (unsigned k = 0; k < e->config.ndevices; k++)
-        if (d->replica[k].state == OD_LOADING || d->replica[k].state == OD_LEAVING)
+    for (od_placeset_walk at = od_placeset_begin(d->holding); od_placeset_next(&at);)
+        if (d->replica[at.place].state != OD_PRESENT)
             return false;
     return true;
 }
@@ -24,7 +24,7 @@ od_status od_engine_lend_part(od_engine *e, uintptr_t base, size_t size, od_datu
     od_status status = d ? OD_OK : od_directory_add(e->directory, base, size, &d);
     if (status)
         return status;
-    if (!is_settled(e, d))
+    if (!is_settled(d))
         return OD_EBUSY;
     od_recipe_changed(e, d);
     e->events++;
@@ -53,7 +53,7 @@ bool od_engine_write_too(od_engine *e, od_task *t, uint32_t i)
     const od_replica *r = &d->replica[t->place];
     if (a->mode & OD_WRITE)
         return !d->lent;
-    if (d->lent || d->bound || d->requested || !is_settled(e, d) || d->users != r->users || r->state != OD_PRESENT ||
+    if (d->lent || d->bound || d->requested || !is_settled(d) || d->users != r->users || r->state != OD_PRESENT ||
         !od_datum_is_readable(d, (unsigned)t->place))
         return false;
     e->events++;
@@ -100,9 +100,9 @@ od_placeset od_engine_part_holders(od_engine *e, od_datum *d)
     if (od_placeset_is_empty(d->valid))
         d->valid = od_placeset_of(OD_HOST);
     od_placeset holders = od_placeset_intersection(d->valid, od_placeset_with(od_placeset_of(OD_HOST), OD_SPILL));
-    for (unsigned k = 0; k < e->config.ndevices; k++)
-        if (d->replica[k].state == OD_PRESENT)
-            od_placeset_add(&holders, k);
+    for (od_placeset_walk at = od_placeset_begin(d->holding); od_placeset_next(&at);)
+        if (d->replica[at.place].state == OD_PRESENT)
+            od_placeset_add(&holders, at.place);
     if (any)
         d->valid = od_placeset_union(d->valid, holders);
     return holders;

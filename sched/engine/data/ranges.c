@@ -401,29 +401,25 @@ od_status od_engine_gather(od_engine *e, od_region *region)
 }
 
 /* For writing, too, or for reading alone. */
-static bool is_shown(const od_engine *e, const od_datum *d)
+static bool is_shown(const od_datum *d)
 {
     bool shown = d->bound > 0;
-    for (unsigned k = 0; k < e->config.ndevices && !shown; k++)
-        shown = d->replica[k].kept > 0;
+    od_placeset_walk at = od_placeset_begin(d->holding);
+    while (!shown && od_placeset_next(&at))
+        shown = d->replica[at.place].kept > 0;
     return shown;
 }
 
-typedef struct range_look {
-    const od_engine *e;
-    bool shown;
-} range_look;
-
 static bool look_if_shown(od_datum *d, void *arg)
 {
-    range_look *look = arg;
-    look->shown = is_shown(look->e, d);
-    return !look->shown;
+    bool *shown = arg;
+    *shown = is_shown(d);
+    return !*shown;
 }
 
 bool od_engine_range_is_bound(od_engine *e, uintptr_t base, size_t size)
 {
-    range_look look = {e, false};
-    od_directory_visit(e->directory, base, size, look_if_shown, &look);
-    return look.shown;
+    bool shown = false;
+    od_directory_visit(e->directory, base, size, look_if_shown, &shown);
+    return shown;
 }

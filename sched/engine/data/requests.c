@@ -138,10 +138,11 @@ static int next_copy(const od_engine *e, const od_datum *d, od_placeset written)
 {
     if (od_placeset_is_empty(written))
         return counting(e, d);
-    for (unsigned k = 0; k < e->config.ndevices; k++) {
-        bool outdated = d->replica[k].kept && !od_placeset_has(d->valid, k);
-        if (d->replica[k].pins && !outdated && !od_placeset_has(written, k) && !od_device_is_lost(e, (int)k))
-            return (int)k;
+    od_placeset others = od_placeset_minus(od_placeset_minus(d->holding, written), e->lost);
+    for (od_placeset_walk at = od_placeset_begin(others); od_placeset_next(&at);) {
+        const od_replica *r = &d->replica[at.place];
+        if (r->pins && (!r->kept || od_placeset_has(d->valid, at.place)))
+            return (int)at.place;
     }
     bool spilled = od_placeset_has(d->valid, OD_SPILL) && !od_placeset_has(written, OD_SPILL);
     return d->host_users && spilled ? OD_SPILL : OD_NOWHERE;
@@ -170,9 +171,9 @@ static bool write_into_copies(od_engine *e, od_request_item *item)
     } while (place != OD_NOWHERE && move_part(e, item, OD_HOST, place));
     if (place != OD_NOWHERE)
         return false;
-    for (unsigned k = 0; k < e->config.ndevices; k++)
-        if (d->replica[k].state != OD_ABSENT && !od_placeset_has(item->written, k) && !od_device_is_lost(e, (int)k))
-            od_memory_drop(e, d, k);
+    od_placeset others = od_placeset_minus(od_placeset_minus(d->holding, item->written), e->lost);
+    for (od_placeset_walk at = od_placeset_begin(others); od_placeset_next(&at);)
+        od_memory_drop(e, d, at.place);
     d->valid = item->written;
     d->updating = false;
     e->todo = od_placeset_below(e->config.ndevices); /* who has waited for it, or for its memory */

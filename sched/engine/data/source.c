@@ -2,17 +2,36 @@
 /* Where the contents of a datum come from that a place is to get. */
 #include "sched/engine/internal.h"
 
-int od_source_device(const od_engine *e, const od_datum *d, int to)
+static int fastest_to_host(const od_engine *e, const od_datum *d)
 {
     int best = OD_NOWHERE;
     for (od_placeset_walk at = od_placeset_begin(od_engine_senders(e, d)); od_placeset_next(&at);) {
         int k = (int)at.place;
         if (d->replica[k].state != OD_PRESENT)
             continue;
-        if (best == OD_NOWHERE || od_engine_link(e, k, to)->bandwidth > od_engine_link(e, best, to)->bandwidth)
+        if (best == OD_NOWHERE ||
+            od_engine_link(e, k, OD_HOST)->bandwidth > od_engine_link(e, best, OD_HOST)->bandwidth)
             best = k;
     }
     return best;
+}
+
+static int fastest_to_device(const od_engine *e, const od_datum *d, unsigned to)
+{
+    const od_source_level *level = od_sources_of(&e->sources, to);
+    od_placeset senders = od_engine_senders(e, d);
+    for (unsigned l = 0; l < e->sources.nlevels[to]; l++) {
+        od_placeset_walk at = od_placeset_begin(od_placeset_intersection(level[l].from, senders));
+        while (od_placeset_next(&at))
+            if (d->replica[at.place].state == OD_PRESENT)
+                return (int)at.place;
+    }
+    return OD_NOWHERE;
+}
+
+int od_source_device(const od_engine *e, const od_datum *d, int to)
+{
+    return to < OD_SPILL ? fastest_to_device(e, d, (unsigned)to) : fastest_to_host(e, d);
 }
 
 static const double clearly = 1.5; /* links are measured, and measurements differ */
@@ -35,11 +54,13 @@ static int complete_source(const od_engine *e, const od_datum *d, unsigned k)
 static bool comes_to_a_peer(const od_engine *e, const od_datum *d, int source, unsigned k)
 {
     double bandwidth = od_engine_link(e, source, (int)k)->bandwidth;
-    bool comes = d->nreplicas > od_placeset_count(od_placeset_devices(d->valid)); /* to somebody */
-    for (unsigned j = 0; comes && e->config.peer && j < e->config.ndevices; j++)
-        if (j != k && d->replica[j].state == OD_LOADING && !d->replica[j].awaits_source &&
-            !od_device_is_lost(e, (int)j) && od_engine_link(e, (int)j, (int)k)->bandwidth > clearly * bandwidth)
+    od_placeset peers = e->config.peer ? od_placeset_minus(d->holding, e->lost) : OD_NO_PLACES;
+    for (od_placeset_walk at = od_placeset_begin(od_placeset_without(peers, k)); od_placeset_next(&at);) {
+        const od_replica *r = &d->replica[at.place];
+        if (r->state == OD_LOADING && !r->awaits_source &&
+            od_engine_link(e, (int)at.place, (int)k)->bandwidth > clearly * bandwidth)
             return true;
+    }
     return false;
 }
 

@@ -63,6 +63,7 @@ void od_transfer_start(od_engine *e, const od_transfer *what)
         od_stats_account(e, (unsigned)place);
         e->device[place].transfers++;
         e->device[place].loads += side && x->kind == OD_LOAD;
+        od_placeset_add(&e->moved, place);
         e->device[place].stores += !side && x->to >= OD_SPILL;
         *(side ? &x->to_offset : &x->from_offset) = d->replica[place].offset;
     }
@@ -93,6 +94,7 @@ void od_transfer_uncount(od_engine *e, od_transfer *x)
         od_stats_account(e, (unsigned)place);
         e->device[place].transfers--;
         e->device[place].loads -= side && x->kind == OD_LOAD;
+        od_placeset_add(&e->moved, place);
         e->device[place].stores -= !side && x->to >= OD_SPILL;
         od_placeset_add(&e->todo, place);
     }

@@ -98,7 +98,7 @@ static double ready_seconds(const od_engine *e)
         od_buffer_add_load(e, k, &e->device[k].forced, &load);
         seconds += load.seconds + e->env.load(e->env.engine, k).seconds;
     }
-    return seconds / (od_engine_active(e) * e->config.slots);
+    return seconds / (e->nactive * e->config.slots);
 }
 
 /* --- which one ------------------------------------------------------------------------------ */

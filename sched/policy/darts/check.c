@@ -34,7 +34,8 @@ static uint32_t count_missing(const struct view *view, const struct slot *slot)
 static bool key_is_low(const struct view *view, uint32_t id)
 {
     const struct standing *standing = &view->missing->standing[id];
-    bool first = belongs_first(view, id), parked = od_placeset_has(standing->parked, view->k);
+    bool first = belongs_first(view, id), is_new = view->missing->common[id].stamp > view->seen;
+    bool parked = od_placeset_has(standing->parked, view->k) || is_new;
     bool waits = parked || od_heap_contains(&view->first, id); /* it is found there when no datum has an S0 */
     if (od_placeset_has(standing->raised, view->k) || (!first && (waits || !belongs_second(view, id))))
         return false;
@@ -54,7 +55,7 @@ static bool want_is_valid(const struct view *view, uint32_t id)
     bool resident = od_placeset_has(missing->standing[id].resident, view->k);
     struct set s0 = {0}, s1 = {0};
     uint64_t ns = 0;
-    uint32_t planned = 0;
+    uint32_t planned = 0, pairs = 0; /* with two inputs in S0 */
     for (uint32_t i = 0; i < source->nlisted; i++) {
         const struct slot *slot = &missing->slots[source->uses[i].slot];
         if (!is_current(missing, source->uses[i]))
@@ -65,11 +66,17 @@ static bool want_is_valid(const struct view *view, uint32_t id)
             continue;
         if (lacked == 1)
             set_count(&s0, slot->priority);
-        if (lacked == 2)
+        if (lacked == 2 && slot->ninputs > 2)
             set_count(&s1, slot->priority);
+        pairs += lacked == 1 && slot->ninputs == 2;
         ns += lacked == 1 ? slot->ns : 0;
     }
-    return set_is_valid(&want->s0, &s0) && set_is_valid(&want->s1, &s1) && want->s0_ns == ns &&
+    const struct standing *standing = &missing->standing[id];
+    bool freeing = od_placeset_has(standing->freeing, view->k);
+    bool counted =
+        !is_absent(view, id) || freeing || (!s0.count && (!s1.count || od_placeset_has(standing->counted, view->k)));
+    struct set own = {.count = want->s1.count + pairs, .top = want->s1.top};
+    return set_is_valid(&want->s0, &s0) && set_is_valid(&own, &s1) && want->s0_ns == ns && counted &&
            view->planned_reads[id] == planned && (!is_absent(view, id) || (!resident && !planned)) &&
            !key_is_low(view, id);
 }
@@ -113,6 +120,7 @@ static bool task_is_valid(const od_missing *missing, uint32_t number)
 static bool source_is_valid(const od_missing *missing, uint32_t id)
 {
     const struct source *source = &missing->sources[id];
+    struct set common = {0};
     uint64_t left = 0;
     uint32_t uses = 0;
     if (!source->datum)
@@ -122,7 +130,11 @@ static bool source_is_valid(const od_missing *missing, uint32_t id)
         bool current = is_current(missing, source->uses[i]);
         uses += current;
         left += current && slot->ready ? slot->ns : 0;
+        if (current && slot->ready && slot->ninputs == 2)
+            set_count(&common, slot->priority);
     }
+    if (!set_is_valid(&missing->common[id].s1, &common))
+        return false;
     if (source->datum->id != id || left != missing->standing[id].left_ns || uses != source->nuses)
         return false;
     for (unsigned k = 0; k < missing->env.ndevices; k++) {

@@ -43,6 +43,7 @@ PREFETCH void prefetch_key(const struct view *view, uint32_t i)
         __builtin_prefetch(&view->transfer[id]);
         __builtin_prefetch(&view->first.position[id]);
         __builtin_prefetch(&view->missing->standing[id], 1);
+        __builtin_prefetch(&view->missing->common[id]);
     }
     if (i >= PREFETCH_AHEAD / 2 && i - PREFETCH_AHEAD / 2 < view->nraised) {
         uint32_t position = view->first.position[view->raised[i - PREFETCH_AHEAD / 2]]; /* from 1 */
@@ -69,15 +70,24 @@ static void update_first(struct view *view)
     view->nraised = 0;
 }
 
+/* What has been parked, and what has become better for all since. */
 static void update_second(struct view *view)
 {
+    od_missing *missing = view->missing;
     for (uint32_t i = 0; i < view->nparked; i++) {
         uint32_t id = view->parked[i];
-        od_placeset_remove(&view->missing->standing[id].parked, view->k);
+        od_placeset_remove(&missing->standing[id].parked, view->k);
         if (belongs_second(view, id))
             update_rank(view, &view->second, &view->first, id);
     }
     view->nparked = 0;
+    for (uint32_t id, next = missing->newest; next && missing->common[next - 1].stamp > view->seen;) {
+        id = next - 1;
+        next = missing->common[id].older;
+        if (missing->common[id].s1.count && belongs_second(view, id))
+            update_rank(view, &view->second, &view->first, id);
+    }
+    view->seen = missing->looked_at = missing->stamps;
 }
 
 /* --- data ---------------------------------------------------------------- */
@@ -88,21 +98,34 @@ static void recount_s0(struct view *view, const struct lacks *lacks, uint32_t id
         set_add(&want_of(view, id)->s0, view->missing->slots[lacks->number].priority);
 }
 
+/* S0 is empty: a task with two inputs lacks both. */
 static void recount_s1(struct view *view, const struct lacks *lacks, uint32_t id)
 {
-    if (lacks->count == 2)
-        set_add(&want_of(view, id)->s1, view->missing->slots[lacks->number].priority);
+    const struct slot *slot = &view->missing->slots[lacks->number];
+    if (slot->ninputs == 2)
+        set_add(&view->missing->common[id].s1, slot->priority);
+    else if (lacks->count == 2)
+        s1_add(want_of(view, id), slot->priority);
+}
+
+/* Its highest priority is only a bound. */
+static bool is_open(const struct set *set)
+{
+    return set->count > 0 && set->top.holders == 0;
 }
 
 /* Makes the highest priority of the set that leads the datum's key exact. */
 static void settle(struct view *view, uint32_t id)
 {
     struct want *want = want_of(view, id);
-    struct set *leading = want->s0.count ? &want->s0 : &want->s1;
-    if (leading->top.holders > 0)
-        return;
-    leading->count = 0;
-    visit_ready(view, id, leading == &want->s0 ? recount_s0 : recount_s1);
+    struct set *common = &view->missing->common[id].s1;
+    if (want->s0.count > 0 && is_open(&want->s0)) {
+        want->s0.count = 0;
+        visit_ready(view, id, recount_s0);
+    } else if (want->s0.count == 0 && (is_open(&want->s1) || is_open(common))) {
+        want->s1.count = common->count = 0;
+        visit_ready(view, id, recount_s1);
+    }
 }
 
 /* The best of a heap, made exact. */

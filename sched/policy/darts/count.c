@@ -5,7 +5,8 @@
  * Every change is one of four: a task enters or leaves the ready set (offer, take), a datum comes to a device or
  * leaves it (arrive, depart). A visit of one task by arrive or depart looks at where its other data are and touches
  * at most the counters of what it lacks of them, when that is two data or fewer. A task that enters or leaves the
- * ready set touches such counters on all devices, which are found together, as sets (memmgr/data/placeset.h).
+ * ready set touches such counters on all devices, which are found together, as sets (memmgr/data/placeset.h); but for
+ * tasks with two inputs, on devices that have neither (struct common).
  */
 #include "sched/policy/darts/visit.h"
 
@@ -21,16 +22,25 @@ static void set_remove(struct set *set, int32_t priority)
         set->top.holders--;
 }
 
+static void s1_remove(struct want *want, int32_t priority)
+{
+    want->s1.count--;
+    if (priority == want->s1.top.priority)
+        want->s1.top.holders--;
+}
+
 static void enter_s0(struct want *want, const struct slot *slot)
 {
     set_add(&want->s0, slot->priority);
     want->s0_ns += slot->ns;
+    want->s1.count -= slot->ninputs == 2;
 }
 
 static void leave_s0(struct want *want, const struct slot *slot)
 {
     set_remove(&want->s0, slot->priority);
     want->s0_ns -= slot->ns;
+    want->s1.count += slot->ninputs == 2;
 }
 
 /* The datum, which is absent, may have become a better choice: its key is looked at before the next one. Many tasks
@@ -38,22 +48,53 @@ static void leave_s0(struct want *want, const struct slot *slot)
 static inline void raise(struct view *view, uint32_t id)
 {
     struct standing *standing = &view->missing->standing[id];
+    od_placeset_add(&standing->freeing, view->k);
     if (od_placeset_has(standing->raised, view->k))
         return;
     od_placeset_add(&standing->raised, view->k);
     view->raised[view->nraised++] = id;
 }
 
-/* Does so on all devices where it is absent. */
+/* Raises it where it is absent and has an S0, and parks it where it has only an S1. */
+static inline void raise_candidates(od_missing *missing, uint32_t id)
+{
+    struct standing *standing = &missing->standing[id];
+    od_placeset absent = missing->absent[id];
+    od_placeset freeing = od_placeset_intersection(absent, od_placeset_minus(standing->freeing, standing->raised));
+    for (od_placeset_walk at = od_placeset_begin(freeing); od_placeset_next(&at);) {
+        struct view *view = &missing->views[at.place];
+        if (want_of(view, id)->s0.count) {
+            raise(view, id);
+            continue;
+        }
+        od_placeset_remove(&standing->freeing, at.place);
+        if (want_of(view, id)->s1.count)
+            park(view, id);
+    }
+    od_placeset known = od_placeset_union(standing->freeing, standing->parked);
+    od_placeset others = od_placeset_intersection(absent, od_placeset_minus(standing->counted, known));
+    for (od_placeset_walk at = od_placeset_begin(others); od_placeset_next(&at);) {
+        struct view *view = &missing->views[at.place];
+        if (want_of(view, id)->s1.count)
+            park(view, id);
+        else
+            od_placeset_remove(&standing->counted, at.place);
+    }
+}
+
+/* Raises it on all devices where it may be chosen. With a threshold these are all where it is absent. */
 static inline void raise_all(od_missing *missing, uint32_t id)
 {
     struct standing *standing = &missing->standing[id];
-    od_placeset_walk at = od_placeset_begin(od_placeset_minus(missing->absent[id], standing->raised));
-    while (od_placeset_next(&at)) {
-        struct view *view = &missing->views[at.place];
-        view->raised[view->nraised++] = id;
+    if (!missing->rules.threshold) {
+        raise_candidates(missing, id);
+    } else {
+        od_placeset absent = od_placeset_minus(missing->absent[id], standing->raised);
+        for (od_placeset_walk at = od_placeset_begin(absent); od_placeset_next(&at);)
+            raise(&missing->views[at.place], id);
     }
-    standing->raised = od_placeset_union(standing->raised, missing->absent[id]);
+    if (missing->common[id].s1.count)
+        od_missing_stamp(missing, id);
 }
 
 /* The S1 of an absent datum has grown: without an S0 it is no candidate before the others. */
@@ -93,12 +134,13 @@ static void visit_arrival(struct view *view, const struct lacks *lacks, uint32_t
         free_add(view, lacks->number);
     } else if (lacks->count == 1) {
         struct want *other = want_of(view, lacks->ids[0]);
-        set_remove(&other->s1, slot->priority);
+        if (slot->ninputs > 2)
+            s1_remove(other, slot->priority);
         enter_s0(other, slot);
         raise(view, lacks->ids[0]);
     } else {
         for (int i = 0; i < 2; i++) {
-            set_add(&want_of(view, lacks->ids[i])->s1, slot->priority);
+            s1_add(want_of(view, lacks->ids[i]), slot->priority);
             raise_second(view, lacks->ids[i]);
         }
     }
@@ -132,11 +174,13 @@ static void visit_departure(struct view *view, const struct lacks *lacks, uint32
     } else if (lacks->count == 1) {
         struct want *other = want_of(view, lacks->ids[0]);
         leave_s0(other, slot);
-        set_add(&other->s1, slot->priority);
-        set_add(&want_of(view, id)->s1, slot->priority);
+        if (slot->ninputs > 2) {
+            s1_add(other, slot->priority);
+            s1_add(want_of(view, id), slot->priority);
+        }
     } else {
-        set_remove(&want_of(view, lacks->ids[0])->s1, slot->priority);
-        set_remove(&want_of(view, lacks->ids[1])->s1, slot->priority);
+        s1_remove(want_of(view, lacks->ids[0]), slot->priority);
+        s1_remove(want_of(view, lacks->ids[1]), slot->priority);
     }
 }
 
@@ -160,7 +204,7 @@ static void recheck(struct view *view, uint32_t id)
 
 /* --- the ready set ------------------------------------------------------- */
 
-/* Devices where a task lacks no datum, exactly one, exactly two. */
+/* Devices where a task lacks no datum, exactly one, exactly two of more. */
 struct lacking {
     od_placeset none, one, two;
 };
@@ -177,7 +221,7 @@ static struct lacking lacking_of(const od_missing *missing, const struct slot *s
     }
     return (struct lacking){.none = od_placeset_minus(od_placeset_below(missing->env.ndevices), any),
                             .one = od_placeset_minus(any, several),
-                            .two = od_placeset_minus(several, many)};
+                            .two = slot->ninputs > 2 ? od_placeset_minus(several, many) : OD_NO_PLACES};
 }
 
 /* Counts a new ready task on all devices; what it lacks may have become a better choice. */
@@ -189,15 +233,19 @@ static void count_in(od_missing *missing, const struct slot *slot, uint32_t numb
         free_add(&missing->views[at.place], number);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         uint32_t id = inputs[i];
-        od_placeset absent = missing->absent[id];
-        missing->standing[id].left_ns += slot->ns;
-        raise_all(missing, id);
-        for (od_placeset_walk at = od_placeset_begin(od_placeset_intersection(absent, lacking.one));
-             od_placeset_next(&at);)
+        struct standing *standing = &missing->standing[id];
+        od_placeset one = od_placeset_intersection(missing->absent[id], lacking.one);
+        od_placeset two = od_placeset_intersection(missing->absent[id], lacking.two);
+        standing->left_ns += slot->ns;
+        standing->freeing = od_placeset_union(standing->freeing, one);
+        standing->counted = od_placeset_union(standing->counted, two);
+        for (od_placeset_walk at = od_placeset_begin(one); od_placeset_next(&at);)
             enter_s0(&missing->views[at.place].want[id], slot);
-        for (od_placeset_walk at = od_placeset_begin(od_placeset_intersection(absent, lacking.two));
-             od_placeset_next(&at);)
-            set_add(&missing->views[at.place].want[id].s1, slot->priority);
+        for (od_placeset_walk at = od_placeset_begin(two); od_placeset_next(&at);)
+            s1_add(&missing->views[at.place].want[id], slot->priority);
+        if (slot->ninputs == 2)
+            set_add(&missing->common[id].s1, slot->priority);
+        raise_all(missing, id);
     }
 }
 
@@ -229,7 +277,9 @@ static void count_out(od_missing *missing, const struct slot *slot, uint32_t num
             leave_s0(&missing->views[at.place].want[id], slot);
         for (od_placeset_walk at = od_placeset_begin(od_placeset_intersection(absent, lacking.two));
              od_placeset_next(&at);)
-            set_remove(&missing->views[at.place].want[id].s1, slot->priority);
+            s1_remove(&missing->views[at.place].want[id], slot->priority);
+        if (slot->ninputs == 2)
+            set_remove(&missing->common[id].s1, slot->priority);
     }
 }
 
@@ -385,7 +435,7 @@ double od_missing_load_time(const od_missing *missing, const od_task *task, unsi
     const uint32_t *inputs = inputs_of(slot);
     double seconds = 0;
     for (uint32_t i = 0; i < slot->ninputs; i++)
-        seconds += is_absent(view, inputs[i]) ? view->transfer[inputs[i]] : 0;
+        seconds += is_absent(view, inputs[i]) ? transfer_of(view, inputs[i]) : 0;
     return seconds;
 }
 
@@ -401,19 +451,20 @@ uint32_t od_missing_owned(const od_missing *missing)
 
 /* --- data ---------------------------------------------------------------- */
 
-/* Asks again for the transfer times where other places than before hold the datum. */
-static void update_transfer(od_missing *missing, const struct source *source)
+/* Transfer times are asked for again where other places than before hold the datum. */
+static void update_transfer(od_missing *missing, struct source *source)
 {
     if (od_placeset_equal(source->datum->valid, source->valid))
         return;
     uint32_t id = source->datum->id;
-    od_missing_ask_transfer(missing, id);
+    source->valid = source->datum->valid;
+    missing->common[id].version++;
     raise_all(missing, id);
 }
 
 void od_missing_incoming(od_missing *missing, const od_datum *datum, unsigned k)
 {
-    const struct source *source = source_of(missing, datum);
+    struct source *source = source_of(missing, datum);
     if (!source)
         return;
     od_placeset_add(&missing->standing[datum->id].resident, k);
@@ -425,7 +476,7 @@ void od_missing_incoming(od_missing *missing, const od_datum *datum, unsigned k)
 void od_missing_evicted(od_missing *missing, const od_datum *datum, unsigned k)
 {
     missing->views[k].evictions++;
-    const struct source *source = source_of(missing, datum);
+    struct source *source = source_of(missing, datum);
     if (!source)
         return;
     od_placeset_remove(&missing->standing[datum->id].resident, k);
@@ -436,7 +487,7 @@ void od_missing_evicted(od_missing *missing, const od_datum *datum, unsigned k)
 void od_missing_moved(od_missing *missing, const od_task *task)
 {
     for (uint32_t i = 0; i < task->naccess; i++) {
-        const struct source *source = source_of(missing, task->access[i].datum);
+        struct source *source = source_of(missing, task->access[i].datum);
         if (source)
             update_transfer(missing, source);
     }

@@ -53,6 +53,10 @@ struct darts {
     uint64_t affinity; /* option */
     bool steals;       /* option */
     uint64_t planned;  /* tasks that ever entered a plan, other than by theft */
+    od_placeset filled;      /* devices whose plans are not empty */
+    od_placeset vacant;      /* active devices that have nothing to do */
+    od_placeset discouraged; /* where stealing is not tried yet, */
+    uint64_t retry_at;       /* which is so on all of them while `planned` is less */
     struct darts_device device[];
 };
 
@@ -153,6 +157,7 @@ static od_status darts_create(const od_policy_env *env, void **state)
     darts->sets_of_two = !first || values[ALG11];
     darts->affinity = published ? 0 : values[AFFINITY];
     darts->steals = values[STEAL] && !published;
+    darts->retry_at = UINT64_MAX;
     for (unsigned k = 0; k < env->ndevices; k++)
         od_plan_init(&darts->device[k].plan, env, k);
     *state = darts;
@@ -164,6 +169,17 @@ static void darts_destroy(void *state)
     struct darts *darts = state;
     od_missing_destroy(darts->missing);
     free(darts);
+}
+
+/* --- plans --------------------------------------------------------------- */
+
+/* The plan has become longer or shorter. */
+static void note_plan(struct darts *darts, const od_plan *plan)
+{
+    if (plan->tasks.count)
+        od_placeset_add(&darts->filled, plan->k);
+    else
+        od_placeset_remove(&darts->filled, plan->k);
 }
 
 /* --- arrival ------------------------------------------------------------- */
@@ -227,6 +243,7 @@ static od_status darts_ready(void *state, od_task *task)
         return OD_OK;
     }
     od_missing_plan(darts->missing, task, &device->plan);
+    note_plan(darts, &device->plan);
     darts->planned++;
     return OD_OK;
 }
@@ -273,15 +290,17 @@ static void refill(struct darts *darts, od_plan *plan)
                 plan_urgent(darts, task, plan);
         }
     }
+    note_plan(darts, plan);
     darts->planned += plan->tasks.count - before;
 }
 
+/* There is one that is not empty. */
 static od_plan *longest_plan(struct darts *darts)
 {
-    od_plan *longest = &darts->device[0].plan;
-    for (unsigned k = 1; k < darts->env.ndevices; k++) {
-        if (darts->device[k].plan.tasks.count > longest->tasks.count)
-            longest = &darts->device[k].plan;
+    od_plan *longest = NULL;
+    for (od_placeset_walk at = od_placeset_begin(darts->filled); od_placeset_next(&at);) {
+        if (!longest || darts->device[at.place].plan.tasks.count > longest->tasks.count)
+            longest = &darts->device[at.place].plan;
     }
     return longest;
 }
@@ -344,7 +363,15 @@ static void emit_theft(const struct darts *darts, const od_plan *thief, unsigned
         &(od_decision){OD_DECISION_STEAL, thief->k, .task = od_container_of(first, od_task, link), OD_SCORES(scores)});
 }
 
-/* Only called where no task is ready. */
+/* It does not try again before so many tasks have been planned. */
+static void discourage(struct darts *darts, struct darts_device *thief, uint64_t tasks)
+{
+    thief->steal_at = darts->planned + tasks;
+    od_placeset_add(&darts->discouraged, thief->plan.k);
+    darts->retry_at = thief->steal_at < darts->retry_at ? thief->steal_at : darts->retry_at;
+}
+
+/* Only called where no task is ready, but some are planned. */
 static void steal(struct darts *darts, struct darts_device *thief)
 {
     od_plan *victim = longest_plan(darts);
@@ -359,8 +386,10 @@ static void steal(struct darts *darts, struct darts_device *thief)
         if (tasks[i]->state == OD_TASK_READY)
             od_missing_plan(darts->missing, tasks[i], victim);
     }
+    note_plan(darts, victim);
+    note_plan(darts, &thief->plan);
     if (thief->plan.tasks.count == 0)
-        thief->steal_at = darts->planned + (count + 1) / 2;
+        discourage(darts, thief, (count + 1) / 2);
 }
 
 static bool may_steal(const struct darts *darts, unsigned k)
@@ -369,6 +398,43 @@ static bool may_steal(const struct darts *darts, unsigned k)
         return false;
     od_device_load load = darts->env.load(darts->env.engine, k);
     return load.queued + load.running == 0;
+}
+
+static void update_vacant(struct darts *darts)
+{
+    for (od_placeset_walk at = od_placeset_begin(od_policy_moved(&darts->env)); od_placeset_next(&at);) {
+        od_device_load load = darts->env.load(darts->env.engine, at.place);
+        if (load.queued + load.running == 0 && !od_policy_is_idle(&darts->env, at.place))
+            od_placeset_add(&darts->vacant, at.place);
+        else
+            od_placeset_remove(&darts->vacant, at.place);
+    }
+}
+
+static void update_discouraged(struct darts *darts)
+{
+    if (darts->planned < darts->retry_at)
+        return;
+    darts->retry_at = UINT64_MAX;
+    for (od_placeset_walk at = od_placeset_begin(darts->discouraged); od_placeset_next(&at);) {
+        uint64_t steal_at = darts->device[at.place].steal_at;
+        if (steal_at <= darts->planned)
+            od_placeset_remove(&darts->discouraged, at.place);
+        else if (steal_at < darts->retry_at)
+            darts->retry_at = steal_at;
+    }
+}
+
+static od_placeset darts_offers(void *state)
+{
+    struct darts *darts = state;
+    if (od_missing_ready(darts->missing))
+        return od_placeset_below(darts->env.ndevices);
+    if (!darts->steals || !od_missing_owned(darts->missing))
+        return darts->filled;
+    update_vacant(darts);
+    update_discouraged(darts);
+    return od_placeset_union(darts->filled, od_placeset_minus(darts->vacant, darts->discouraged));
 }
 
 static od_task *darts_pop(void *state, unsigned k)
@@ -380,7 +446,9 @@ static od_task *darts_pop(void *state, unsigned k)
         refill(darts, &device->plan);
     if (works && device->plan.tasks.count == 0 && may_steal(darts, k))
         steal(darts, device);
-    return od_missing_pop(darts->missing, &device->plan);
+    od_task *task = od_missing_pop(darts->missing, &device->plan);
+    note_plan(darts, &device->plan);
+    return task;
 }
 
 /* --- what happens to data ------------------------------------------------ */
@@ -396,6 +464,7 @@ static void darts_evicted(void *state, od_datum *datum, unsigned k)
     struct darts *darts = state;
     od_missing_evicted(darts->missing, datum, k);
     od_missing_reclaim(darts->missing, datum, &darts->device[k].plan);
+    note_plan(darts, &darts->device[k].plan);
 }
 
 static void darts_moved(void *state, od_task *task, unsigned k)
@@ -422,7 +491,8 @@ static bool darts_is_valid(void *state)
     const struct darts *darts = state;
     size_t planned = 0;
     for (unsigned k = 0; k < darts->env.ndevices; k++) {
-        if (!od_plan_is_valid(&darts->device[k].plan))
+        if (!od_plan_is_valid(&darts->device[k].plan) ||
+            od_placeset_has(darts->filled, k) != (darts->device[k].plan.tasks.count > 0))
             return false;
         planned += darts->device[k].plan.tasks.count;
     }
@@ -441,6 +511,7 @@ static const od_policy_ops darts_ops = {
     .destroy = darts_destroy,
     .ready = darts_ready,
     .pop = darts_pop,
+    .offers = darts_offers,
     .incoming = darts_incoming,
     .evicted = darts_evicted,
     .started = darts_moved,

@@ -52,7 +52,7 @@ struct source {
     struct use *uses;      /* in order of arrival */
     uint32_t nlisted, capacity;
     uint32_t nuses; /* those that are not out of date */
-    od_placeset valid; /* od_datum.valid when the transfer times were asked for */
+    od_placeset valid; /* od_datum.valid when `common.version` was given */
     size_t size;       /* od_datum.size */
 };
 
@@ -62,6 +62,8 @@ struct standing {
     od_placeset raised;   /* devices: in view.raised */
     od_placeset parked;   /* in view.parked */
     od_placeset resident; /* holds memory there */
+    od_placeset freeing;  /* its S0 is not empty, or was not */
+    od_placeset counted;  /* elsewhere its own S1 is not empty, or was not */
 };
 
 /* The highest priority of a set and how many tasks have it; with no holder it is an upper bound. */
@@ -76,23 +78,45 @@ struct set {
     struct top top;
 };
 
-/* A datum as a device sees it. S0 and S1 are empty while it is present. */
+/*
+ * A datum as a device sees it. Nothing is counted while it is present.
+ *
+ * A task with two inputs lacks both on most devices. It is counted once, in `common`: S1 of a device is those of the
+ * common set, but for the ones that are in S0 as the device has their other datum, and its own, of tasks with more
+ * inputs. So s1.count is the number of the latter less that of the former (modulo 2^32), and s1.top is of the latter.
+ * While S0 is empty there are none of the former.
+ */
 struct want {
     struct set s0, s1;
     uint64_t s0_ns; /* total time of S0 */
+};
+
+/* A datum as a device sees it that has none of the data of tasks that read it. */
+struct common {
+    struct set s1;         /* ready tasks with two inputs that read it */
+    uint32_t version;      /* of its transfer times: grows when it is in other places than before */
+    uint32_t newer, older; /* data plus one in the order of their stamps; 0: none */
+    uint64_t stamp;        /* when it has become better for all such devices last; 0: never */
+};
+
+/* Seconds to bring a datum, as of that version. */
+struct transfer {
+    double seconds;
+    uint32_t version;
 };
 
 struct view {
     struct od_missing *missing;
     uint32_t k;
     struct want *want;       /* by datum */
-    double *transfer;        /* by datum: seconds */
+    struct transfer *transfer; /* by datum */
     uint32_t *planned_reads; /* by datum: tasks planned for the device that read it */
     od_missing_rank *rank;   /* by datum, upper bounds while in a heap; with a threshold only the place in the order */
     od_heap first;           /* data whose S0 is not empty, or was; with a threshold all that ready tasks lack */
     od_heap second;          /* data with an S1 alone: only up to date when there are no others */
     uint32_t *raised;        /* data that may have become better since the last choice */
-    uint32_t *parked;        /* data without an S0 whose S1 has grown since the last time that no datum had an S0 */
+    uint32_t *parked;        /* data without an S0 whose S1 has grown since the last time that no datum had an S0, */
+    uint64_t seen;           /* the last stamp of then, which says the same of what is common */
     uint32_t nraised, nparked;
     uint64_t *free;       /* the bits of slots: a ready task that lacks nothing here */
     uint64_t *free_words; /* the bits of words of `free`: not zero */
@@ -112,6 +136,9 @@ struct od_missing {
     uint32_t nfree_slots;
     struct source *sources;
     struct standing *standing; /* by datum */
+    struct common *common;     /* likewise */
+    uint64_t stamps, looked_at; /* so far; those that some device has looked at */
+    uint32_t newest;            /* the datum with the last one plus one, or 0 */
     od_placeset *absent;       /* by datum: devices without memory for it, or a plan or task buffer that promises it */
     od_heap urgent;            /* slots of ready tasks, the last resort first; some no longer ready */
     uint32_t *taken;           /* slots on their way into a plan */
@@ -153,18 +180,43 @@ static inline bool is_current(const od_missing *missing, struct use use)
     return missing->slots[use.slot].generation == use.generation;
 }
 
+/* |S1| */
+static inline uint32_t s1_count(const struct view *view, uint32_t id)
+{
+    return want_of(view, id)->s1.count + view->missing->common[id].s1.count;
+}
+
+/* The highest priority of S1 while S0 is empty. */
+static inline int32_t s1_priority(const struct view *view, uint32_t id)
+{
+    const struct set *own = &want_of(view, id)->s1, *common = &view->missing->common[id].s1;
+    if (!own->count || (common->count && common->top.priority > own->top.priority))
+        return common->top.priority;
+    return own->top.priority;
+}
+
+static inline double transfer_of(const struct view *view, uint32_t id)
+{
+    const od_missing *missing = view->missing;
+    struct transfer *transfer = &view->transfer[id];
+    if (transfer->version != missing->common[id].version)
+        *transfer = (struct transfer){
+            .seconds = missing->env.transfer_time(missing->env.engine, missing->sources[id].datum, view->k),
+            .version = missing->common[id].version};
+    return transfer->seconds;
+}
+
 /* The datum's key as far as the counters know: the highest priority may be an upper bound. */
 static inline od_missing_key key_of(const struct view *view, uint32_t id)
 {
     const struct want *want = want_of(view, id);
-    const struct set *leading = want->s0.count ? &want->s0 : &want->s1;
-    return (od_missing_key){.load = view->transfer[id],
-                            .ratio =
-                                want->s0.count ? view->transfer[id] / ((double)want->s0_ns * 1e-9) : (double)INFINITY,
+    double load = transfer_of(view, id);
+    return (od_missing_key){.load = load,
+                            .ratio = want->s0.count ? load / ((double)want->s0_ns * 1e-9) : (double)INFINITY,
                             .left_ns = view->missing->standing[id].left_ns,
                             .n0 = want->s0.count,
-                            .n1 = want->s1.count,
-                            .max_prio = leading->top.priority};
+                            .n1 = s1_count(view, id),
+                            .max_prio = want->s0.count ? want->s0.top.priority : s1_priority(view, id)};
 }
 
 /* The datum's place in the device's order, the highest first. */
@@ -214,8 +266,7 @@ static inline bool belongs_first(const struct view *view, uint32_t id)
 /* True where it is one to choose for want of others. */
 static inline bool belongs_second(const struct view *view, uint32_t id)
 {
-    const struct want *want = want_of(view, id);
-    return is_absent(view, id) && want->s0.count == 0 && want->s1.count > 0;
+    return is_absent(view, id) && want_of(view, id)->s0.count == 0 && s1_count(view, id) > 0;
 }
 
 /* True where the task of slot a comes before that of slot b in a plan and in S1. */
@@ -231,7 +282,7 @@ static inline bool is_before(const od_missing *missing, uint32_t a, uint32_t b)
 void od_missing_drop_task(od_missing *missing, od_task *task);
 /* Takes a datum out of the heaps. */
 void od_missing_drop_candidate(struct view *view, uint32_t id);
-/* Where the datum's transfer times are asked for. */
-void od_missing_ask_transfer(od_missing *missing, uint32_t datum);
+/* The datum has become better for devices that have none of the data of tasks that read it. */
+void od_missing_stamp(od_missing *missing, uint32_t id);
 
 #endif

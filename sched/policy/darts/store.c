@@ -101,6 +101,7 @@ void od_missing_destroy(od_missing *missing)
     od_heap_free(&missing->urgent);
     free_lines(missing->standing);
     free(missing->absent);
+    free(missing->common);
     free_lines(missing->slots);
     free(missing->taken);
     free(missing->looked);
@@ -156,6 +157,7 @@ static od_status reserve_data(od_missing *missing, uint32_t count)
     if (!od_array_grow(&missing->sources, old, wanted, sizeof *missing->sources) ||
         !od_array_extend(&missing->looked, wanted, sizeof *missing->looked) ||
         !grow_lines(&missing->standing, old, wanted, sizeof *missing->standing) ||
+        !od_array_grow(&missing->common, old, wanted, sizeof *missing->common) ||
         !od_array_grow(&missing->absent, old, wanted, sizeof *missing->absent))
         return OD_ENOMEM;
     for (unsigned k = 0; k < missing->env.ndevices; k++) {
@@ -203,12 +205,30 @@ static od_status reserve_slot(od_missing *missing)
     return OD_OK;
 }
 
-void od_missing_ask_transfer(od_missing *missing, uint32_t id)
+/* Out of the order of stamps. */
+static void unstamp(od_missing *missing, uint32_t id)
 {
-    struct source *source = &missing->sources[id];
-    source->valid = source->datum->valid;
-    for (unsigned k = 0; k < missing->env.ndevices; k++)
-        missing->views[k].transfer[id] = missing->env.transfer_time(missing->env.engine, source->datum, k);
+    struct common *common = &missing->common[id];
+    if (!common->stamp)
+        return;
+    *(common->newer ? &missing->common[common->newer - 1].older : &missing->newest) = common->older;
+    if (common->older)
+        missing->common[common->older - 1].newer = common->newer;
+    common->newer = common->older = 0;
+    common->stamp = 0;
+}
+
+void od_missing_stamp(od_missing *missing, uint32_t id)
+{
+    struct common *common = &missing->common[id];
+    if (common->stamp > missing->looked_at) /* it is news to all devices as it is */
+        return;
+    unstamp(missing, id);
+    common->stamp = ++missing->stamps;
+    common->older = missing->newest;
+    if (missing->newest)
+        missing->common[missing->newest - 1].newer = id + 1;
+    missing->newest = id + 1;
 }
 
 /* The first task that reads the datum: where it is now is read from its replicas. */
@@ -232,7 +252,9 @@ static void open_source(od_missing *missing, const od_datum *datum)
         set_tie(&missing->views[k], datum->id, od_missing_tie(missing->env.seed, k, datum->tie) | UINT32_C(1) << 31);
     }
     missing->absent[datum->id] = absent;
-    od_missing_ask_transfer(missing, datum->id);
+    missing->common[datum->id].s1 = (struct set){0};
+    missing->common[datum->id].version++;
+    source->valid = datum->valid;
 }
 
 /* Drops the uses that are out of date. */
@@ -380,6 +402,7 @@ void od_missing_forget(od_missing *missing, const od_datum *datum)
     assert(source->nuses == 0);
     for (unsigned k = 0; k < missing->env.ndevices; k++)
         od_missing_drop_candidate(&missing->views[k], datum->id);
+    unstamp(missing, datum->id);
     free(source->uses);
     *source = (struct source){0};
 }

@@ -23,10 +23,21 @@ static inline void set_add(struct set *set, int32_t priority)
         set->top.holders++;
 }
 
+/* Adds a task with more than two inputs to S1 of the datum. */
+static inline void s1_add(struct want *want, int32_t priority)
+{
+    struct set *set = &want->s1;
+    if ((set->count++ == 0 && want->s0.count == 0) || priority > set->top.priority)
+        set->top = (struct top){.priority = priority, .holders = 1};
+    else if (priority == set->top.priority)
+        set->top.holders++;
+}
+
 /* Defers a datum with only an S1 until no datum has an S0. */
 static inline void park(struct view *view, uint32_t id)
 {
     struct standing *standing = &view->missing->standing[id];
+    od_placeset_add(&standing->counted, view->k);
     if (od_placeset_has(standing->parked, view->k))
         return;
     od_placeset_add(&standing->parked, view->k);

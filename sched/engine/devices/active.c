@@ -11,7 +11,7 @@ static od_placeset chosen_set(const od_engine *e)
     return od_placeset_intersection(od_placeset_minus(e->active.set, e->lost), od_placeset_below(e->config.ndevices));
 }
 
-unsigned od_engine_active(const od_engine *e)
+static unsigned count_active(const od_engine *e)
 {
     unsigned chosen = od_placeset_count(chosen_set(e));
     if (chosen)
@@ -22,7 +22,7 @@ unsigned od_engine_active(const od_engine *e)
 }
 
 /* A lost device is one, for what is planned for it waits until others have nothing else; unless all are lost. */
-bool od_engine_idles(const od_engine *e, unsigned k)
+static bool idles(const od_engine *e, unsigned k)
 {
     if (od_device_is_lost(e, (int)k) && !od_no_device_is_left(e))
         return true;
@@ -34,18 +34,19 @@ bool od_engine_idles(const od_engine *e, unsigned k)
     return before >= e->active.count;
 }
 
-od_placeset od_engine_active_set(const od_engine *e)
+void od_engine_settle_active(od_engine *e)
 {
-    od_placeset set = OD_NO_PLACES;
+    e->nactive = count_active(e);
+    e->working = OD_NO_PLACES;
+    e->policy_moved = od_placeset_below(e->config.ndevices);
     for (unsigned k = 0; k < e->config.ndevices; k++)
-        if (!od_engine_idles(e, k))
-            od_placeset_add(&set, k);
-    return set;
+        if (!idles(e, k))
+            od_placeset_add(&e->working, k);
 }
 
 void od_engine_emit_active(od_engine *e, od_placeset before)
 {
-    od_placeset now = od_engine_active_set(e), idle = od_placeset_minus(od_placeset_below(e->config.ndevices), now);
+    od_placeset now = e->working, idle = od_placeset_minus(od_placeset_below(e->config.ndevices), now);
     /* Scores are numbers: sets of more devices than a word has are not told. */
     const od_score scores[] = {{"active_devices", od_placeset_count(now)},
                                {"before", od_placeset_count(before)},
@@ -94,6 +95,7 @@ static void adopt(od_background *job, bool carried_out)
     if (!carried_out)
         choice->estimate.count = 0;
     od_active_end(&e->active, &choice->estimate);
+    od_engine_settle_active(e);
     if (e->active.count != before && od_is_observed(e))
         emit(e, &choice->estimate, before);
     free(choice);

@@ -353,6 +353,19 @@ static bool add_module(char library[2 * PATH_MAX])
     return false;
 }
 
+/* A sanitizer's runtime must be the first library of all. 0: the first of these is none. */
+static size_t sanitizer_length(const char *others)
+{
+    static const char *const names[] = {"/libclang_rt.", "/libasan.so", "/libtsan.so", "/libubsan.so"};
+    size_t length = strcspn(others, " :");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *found = strstr(others, names[i]);
+        if (found && found < others + length)
+            return length;
+    }
+    return 0;
+}
+
 static bool preload_library(bool as_rank)
 {
     char library[2 * PATH_MAX];
@@ -370,13 +383,14 @@ static bool preload_library(bool as_rank)
         return false;
     if (!others || !*others)
         return set_variable("LD_PRELOAD", library, true);
-    size_t size = strlen(library) + strlen(others) + 2;
+    size_t size = strlen(library) + strlen(others) + 3, before = sanitizer_length(others);
     char *both = malloc(size);
     if (!both) {
         od_tool_error("%s", od_status_text(OD_ENOMEM));
         return false;
     }
-    snprintf(both, size, "%s:%s", library, others);
+    snprintf(both, size, "%.*s%s%s%s%s", (int)before, others, before ? ":" : "", library, others[before] ? ":" : "",
+             others + before + (before && others[before]));
     bool done = set_variable("LD_PRELOAD", both, true);
     free(both);
     return done;

@@ -6,7 +6,15 @@
 
 /* --- loops ----------------------------------------------------------------------- */
 
-enum { DISTRIBUTE_CHUNKED = 91, DISTRIBUTE = 92, MODIFIERS = 3 << 29 }; /* sched_type */
+enum { CHUNKED = 33, DISTRIBUTE_CHUNKED = 91, DISTRIBUTE = 92, MODIFIERS = 3 << 29 }; /* sched_type */
+
+/* To a team of one thread libomp gives all iterations as one chunk. clang 19 compiles schedule(static, 1) of
+ * `distribute parallel for` for teams of several threads: of that chunk its code would run the first iteration only.
+ * Devices share the processors, so kernels have one thread here that have several without the library. */
+static bool is_by_one(int32_t schedule, int64_t chunk)
+{
+    return od_self.kernels && chunk == 1 && (schedule & ~MODIFIERS) == CHUNKED;
+}
 
 static bool is_distribute(int32_t schedule)
 {
@@ -41,6 +49,10 @@ static od_iterations narrow(const od_slice *slice, uint64_t n, od_iterations tea
         const od_slice *slice = od_self.slice;                                                                         \
         if (!slice || !is_distribute(schedule) || *lower > *upper) {                                                   \
             REAL(name)(ident, gtid, schedule, last, lower, upper, stride, increment, chunk);                           \
+            if (is_by_one(schedule, chunk) && *lower < *upper) {                                                       \
+                *upper = *lower;                                                                                       \
+                *stride = increment;                                                                                   \
+            }                                                                                                          \
             return;                                                                                                    \
         }                                                                                                              \
         type first = *lower;                                                                                           \

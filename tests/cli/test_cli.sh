@@ -173,6 +173,11 @@ OMPDARTS_STATS="" expect 7 run "$show"
 has OMPDARTS_STATS=summary
 LD_PRELOAD=libm.so.6 expect 7 run "$show"
 has "LD_PRELOAD=$library:libm.so.6"
+cp "$(ldconfig -p | sed -n 's/.* => \(.*libm\.so\.6\)$/\1/p' | head -n 1)" "$work/libasan.so.8" # by its name, a sanitizer's runtime
+LD_PRELOAD=$work/libasan.so.8:libm.so.6 expect 7 run "$show"
+has "LD_PRELOAD=$work/libasan.so.8:$library:libm.so.6"
+LD_PRELOAD=$work/libasan.so.8 expect 7 run "$show"
+has "LD_PRELOAD=$work/libasan.so.8:$library"
 PATH=$work:$PATH expect 7 run show
 has "LD_PRELOAD=$library"
 

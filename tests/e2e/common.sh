@@ -9,6 +9,7 @@
 #   E2E_THOROUGH nothing is left out for that
 #   E2E_CPU      runs with the library have so many CPU workers where the test does not say: results are to be right, what is
 #                counted differs
+#   E2E_KEEP_MODULES  shims/keep_modules.c, for sanitizers
 #   E2E_MPI      mpirun: the program is rank 0 of four, and has the others' devices
 # Each run with the library has the watchdog on. A driver ends with `finish`; exit codes: 0 right, 1 wrong, 77 skipped.
 set -u
@@ -56,6 +57,18 @@ launch=(env)
 # A sanitizer's runtime must be loaded before all others, and makes runs slower.
 sanitizer=$(ldd "$E2E_LIBRARY" | awk '/libclang_rt\./ { print $3; exit }')
 preload=${sanitizer:+$sanitizer:}$E2E_LIBRARY
+if [ -n "$sanitizer" ] && [ -n "${E2E_MPI-}" ]; then # in the ranks alone, not in mpirun; a symbolizer would be a rank, too
+    cat "$sources"/../suppressions/leak{,_mpi}.txt >"$work/leak.txt"
+    cat >"$work/ompdarts" <<END
+#!/bin/sh
+export LD_PRELOAD=$sanitizer:$E2E_KEEP_MODULES\${LD_PRELOAD:+:\$LD_PRELOAD}
+export ASAN_OPTIONS=\$ASAN_OPTIONS:symbolize=0 LSAN_OPTIONS=suppressions=$work/leak.txt:print_suppressions=0
+export UBSAN_OPTIONS=\$UBSAN_OPTIONS:symbolize=0 TSAN_OPTIONS=\$TSAN_OPTIONS:symbolize=0
+exec "$E2E_COMMAND" "\$@"
+END
+    chmod +x "$work/ompdarts"
+    E2E_COMMAND=$work/ompdarts
+fi
 # A program's own crashes are not for the sanitizer to report.
 own_crashes=("ASAN_OPTIONS=${ASAN_OPTIONS-}:handle_segv=0:handle_abort=0" "TSAN_OPTIONS=${TSAN_OPTIONS-}:handle_segv=0:handle_abort=0"
     "UBSAN_OPTIONS=${UBSAN_OPTIONS-}:handle_segv=0:handle_abort=0")

@@ -4,7 +4,7 @@
  * follow in pieces, which have a tag of their own for as long as the copy is under way. Rank 0 asks, the others answer;
  * bytes between two devices go from one rank to the other.
  *
- *   HELLO   what a rank offers: od_mpi_hello, and its kernels in pieces
+ *   HELLO   what a rank offers: od_mpi_hello, and its kernels in pieces; all wait until rank 0 has all of them
  *   ALLOC   `bytes` of device memory; answered with the address
  *   FREE    gives them back
  *   PUT     bytes for `address`, which follow: behind the message where they are few, else in pieces
@@ -26,7 +26,7 @@
 
 #include <stdint.h>
 
-enum { OD_MPI_PROTOCOL = 2 };
+enum { OD_MPI_PROTOCOL = 3 };
 
 typedef enum od_mpi_kind {
     OD_MPI_HELLO,

@@ -149,6 +149,14 @@ static void come_together(void)
     count_ranks_here();
 }
 
+/* Devices take their time to open, on some nodes more than half a minute: until all have, nobody takes silence for an
+ * end. */
+static void await_all(void)
+{
+    MPI_Barrier(self.comm);
+    atomic_store(&joined, true);
+}
+
 /* --- rank 0 ------------------------------------------------------------------------------- */
 
 static void receive_offer(int rank)
@@ -170,7 +178,7 @@ static void start_to_run(void)
         od_mpi_give_up("is out of memory", 0);
     for (int rank = 1; rank < self.ranks; rank++)
         receive_offer(rank);
-    atomic_store(&joined, true);
+    await_all();
     if (od_client_start(&self))
         od_mpi_give_up("is out of memory or threads", 0);
 }
@@ -210,7 +218,7 @@ static int serve(void)
     gethostname(hello.machine, sizeof hello.machine - 1);
     MPI_Send(&hello, sizeof hello, MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);
     MPI_Send(offer.kernels, (int)(offer.nkernels * sizeof *offer.kernels), MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);
-    atomic_store(&joined, true);
+    await_all();
     if (od_serve(&self, &offer))
         end_mpi();
     fflush(NULL);

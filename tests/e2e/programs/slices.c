@@ -114,6 +114,22 @@ static void cells(void)
     CHECK(same(a, expected_a, N) && same(b, expected_b, N));
 }
 
+/* Chunks of one iteration, as programs for GPUs have them: clang's code for them is right where a team has several
+ * threads, which it has without the library. */
+static void singles(void)
+{
+#pragma omp target data map(tofrom : a, b)
+    for (int r = 0; r < ROUNDS; r++) {
+#pragma omp target teams distribute parallel for schedule(static, 1)
+        for (int i = 0; i < N; i++)
+            b[i] += a[i] + i;
+    }
+    for (int r = 0; r < ROUNDS; r++)
+        for (int i = 0; i < N; i++)
+            expected_b[i] += expected_a[i] + i;
+    CHECK(same(a, expected_a, N) && same(b, expected_b, N));
+}
+
 /* Each iteration reads anywhere in a table, which all devices need. */
 static void lookup(void)
 {
@@ -446,14 +462,22 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } all[] = {{"stencil", stencil},         {"rows", rows},
-               {"cells", cells},             {"lookup", lookup},
-               {"lastprivate", lastprivate}, {"reductions", reductions},
-               {"numbers", numbers},         {"teams", teams},
-               {"counters", counters},       {"nested", nested},
-               {"histogram", histogram},     {"sections", regions_in_sections},
-               {"interleaved", interleaved}, {"between", between},
-               {"whole", whole}};
+    } all[] = {{"stencil", stencil},
+               {"rows", rows},
+               {"cells", cells},
+               {"lookup", lookup},
+               {"lastprivate", lastprivate},
+               {"reductions", reductions},
+               {"numbers", numbers},
+               {"teams", teams},
+               {"counters", counters},
+               {"nested", nested},
+               {"histogram", histogram},
+               {"sections", regions_in_sections},
+               {"interleaved", interleaved},
+               {"between", between},
+               {"whole", whole},
+               {"singles", singles}};
     if (argc > 2)
         steps = (int)strtol(argv[2], NULL, 10);
     for (size_t i = 0; argc > 1 && i < sizeof all / sizeof *all; i++)

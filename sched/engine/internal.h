@@ -4,9 +4,9 @@
  *
  * In the order in which they build on each other: a file calls those above it, never one below.
  *
- *   devices/sources.c     who can send to a device fastest
+ *   devices/sources.c   who can send to a device fastest
  *   state.c             statistics, dump, invariants
- *   background.c             work without the lock
+ *   background.c        work without the lock
  *   devices/active.c    how many devices are active
  *   adopt.c             settings change
  *   hooks.c             the policy and the eviction rule are called
@@ -17,6 +17,7 @@
  *   data/transfer.c     transfers begin and end
  *   data/source.c       where contents come from
  *   data/memory.c       replicas: room, eviction, loads, write-backs
+ *   data/card.c         loads from other nodes
  *   data/home.c         results that go home early
  *   data/loss.c         what was on a device that is lost
  *   data/idle.c         unused data
@@ -247,30 +248,6 @@ void od_seal_done(od_engine *e, uint64_t seal);
 /* The region closes. */
 void od_seal_forget(od_engine *e, od_region *region);
 
-/* data/recipe.c */
-/* A task starts on a device: what it writes, and whether from nothing, is still to be seen. */
-void od_recipe_begin(const od_engine *e, od_task *t);
-/* It has ended well. */
-void od_recipe_note(od_engine *e, const od_task *t);
-/* The contents of the datum are others from now on, or nobody's: it cannot be made again, */
-void od_recipe_forget(od_engine *e, od_datum *d);
-/* nor what has been made from it. */
-void od_recipe_changed(od_engine *e, od_datum *d);
-/* The only contents are on k, which evicts them: true where they need not be written back. */
-bool od_recipe_drops(od_engine *e, od_datum *d, unsigned k);
-/* Somebody needs what has been dropped, on k or anywhere (OD_NOWHERE). */
-void od_recipe_want(od_engine *e, od_datum *d, int k);
-/* Somebody is about to change the datum. True: what has been made from it, and dropped, has to be made again before. */
-bool od_recipe_secures(od_engine *e, od_datum *d);
-/* Contents must be made again before the task may have its data there. */
-bool od_recipe_precedes(od_engine *e, const od_task *t, int place);
-/* A task has arrived; where it makes the program hold what is on devices nothing is dropped any more. */
-void od_recipe_stop(od_engine *e, const od_task *t);
-/* The product is not dropped any more. */
-void od_recipe_settle(od_engine *e, od_recipe *r);
-void od_recipe_destroy(od_engine *e, od_recipe *r);
-void od_recipe_destroy_all(od_engine *e);
-
 /* data/transfer.c */
 /* Starts a transfer of a part of the datum; `item` may be NULL. */
 void od_transfer_start(od_engine *e, const od_transfer *what);
@@ -280,15 +257,16 @@ bool od_transfer_try_again(od_engine *e, od_transfer *x);
 void od_transfer_uncount(od_engine *e, od_transfer *x);
 /* The datum is in od_engine.outside, or not any more. */
 void od_outside_update(od_engine *e, od_datum *d);
+
 /* data/source.c */
 /* The device that holds current contents and can send them to `to` soonest, or OD_NOWHERE. */
 int od_source_device(const od_engine *e, const od_datum *d, int to);
 /* A place, or OD_NOWHERE: the only copy is leaving, or a load is under way that is worth waiting for. */
+int od_source_of_load(const od_engine *e, const od_datum *d, unsigned k);
+
 /* data/card.c */
 /* A load between two places has ended. */
 void od_card_serve(od_engine *e, int from, int to);
-
-int od_source_of_load(const od_engine *e, const od_datum *d, unsigned k);
 
 /* data/memory.c: replicas */
 bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head);

@@ -16,6 +16,7 @@
 #ifndef OD_SCHED_ENGINE_DATA_RECOMPUTE_H
 #define OD_SCHED_ENGINE_DATA_RECOMPUTE_H
 
+#include "sched/engine/engine.h"
 #include "sched/task.h"
 
 typedef struct od_recipe_use {
@@ -38,5 +39,29 @@ struct od_recipe {
     uint32_t ninputs;
     od_recipe_use input[];
 };
+
+/* data/recipe.c */
+/* A task starts on a device: what it writes, and whether from nothing, is still to be seen. */
+void od_recipe_begin(const od_engine *e, od_task *t);
+/* It has ended well. */
+void od_recipe_note(od_engine *e, const od_task *t);
+/* The contents of the datum are others from now on, or nobody's: it cannot be made again, */
+void od_recipe_forget(od_engine *e, od_datum *d);
+/* nor what has been made from it. */
+void od_recipe_changed(od_engine *e, od_datum *d);
+/* The only contents are on k, which evicts them: true where they need not be written back. */
+bool od_recipe_drops(od_engine *e, od_datum *d, unsigned k);
+/* Somebody needs what has been dropped, on k or anywhere (OD_NOWHERE). */
+void od_recipe_want(od_engine *e, od_datum *d, int k);
+/* Somebody is about to change the datum. True: what has been made from it, and dropped, has to be made again before. */
+bool od_recipe_secures(od_engine *e, od_datum *d);
+/* Contents must be made again before the task may have its data there. */
+bool od_recipe_precedes(od_engine *e, const od_task *t, int place);
+/* A task has arrived; where it makes the program hold what is on devices nothing is dropped any more. */
+void od_recipe_stop(od_engine *e, const od_task *t);
+/* The product is not dropped any more. */
+void od_recipe_settle(od_engine *e, od_recipe *r);
+void od_recipe_destroy(od_engine *e, od_recipe *r);
+void od_recipe_destroy_all(od_engine *e);
 
 #endif

@@ -7,7 +7,6 @@
 #include "memmgr/device/mpi/staging.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 typedef struct od_server od_server;
 
@@ -24,7 +23,6 @@ typedef struct od_served { /* a device */
     pthread_mutex_t lock; /* protects the queue */
     pthread_cond_t wake;
     struct call *first, **last;
-    atomic_bool has_calls; /* the queue is not empty: a look at it needs no lock */
     od_block *blocks; /* the post's thread's own, as the next */
     size_t taken;
 } od_served;

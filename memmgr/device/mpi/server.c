@@ -15,16 +15,12 @@
 #include "util/memory.h"
 #include "util/thread.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum {
-    BEAT_NS = 500 * 1000 * 1000,
-    SPIN_NS = 50000, /* after a kernel has ended, the next may be near */
-};
+enum { BEAT_NS = 500 * 1000 * 1000 };
 #define SILENCE_NS (30 * OD_NS_PER_S) /* rank 0 has ended somehow */
 
 typedef struct call {
@@ -118,26 +114,19 @@ static void launch(od_server *s, const od_mpi_message *m, const char *behind)
     pthread_mutex_lock(&d->lock);
     *d->last = c;
     d->last = &c->next;
-    atomic_store(&d->has_calls, true);
     pthread_cond_signal(&d->wake);
     pthread_mutex_unlock(&d->lock);
 }
 
-/* Waits for it, at first awake: to wake a thread takes longer than a small kernel. */
 static call *next_call(od_served *d)
 {
-    uint64_t end_ns = od_clock_ns() + SPIN_NS;
-    while (!atomic_load_explicit(&d->has_calls, memory_order_relaxed) && od_clock_ns() < end_ns)
-        sched_yield();
     pthread_mutex_lock(&d->lock);
     while (!d->first)
         pthread_cond_wait(&d->wake, &d->lock);
     call *c = d->first;
     d->first = c->next;
-    if (!d->first) {
+    if (!d->first)
         d->last = &d->first;
-        atomic_store_explicit(&d->has_calls, false, memory_order_relaxed);
-    }
     pthread_mutex_unlock(&d->lock);
     return c;
 }

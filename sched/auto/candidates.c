@@ -270,7 +270,8 @@ static unsigned add_sets(od_candidate *candidates, unsigned most, const od_candi
 unsigned od_candidates_on_near_sets(od_candidate *candidates, unsigned most, const od_candidate *best,
                                     const od_work *work)
 {
-    od_placeset near[OD_SETS_DEVICES], all = od_candidates_devices(work), set = best->settings.devices;
+    od_placeset near[OD_SETS_DEVICES], all = od_candidates_devices(work);
+    od_placeset set = od_placeset_intersection(best->settings.devices, all);
     od_candidate c = *best;
     unsigned count = 0;
     if (work->given->active > 0)

@@ -249,7 +249,7 @@ static void iterate(model_graph graph, unsigned ndevices, size_t memory, double 
     *tenth += seconds[ROUNDS - 1];
     /* Each finds data where the one before has left them, and one may try something. */
     double last = seconds[ROUNDS - 1] < seconds[ROUNDS - 2] ? seconds[ROUNDS - 1] : seconds[ROUNDS - 2];
-    if (last > 1.1 * seconds[1])
+    if (last > 1.15 * seconds[1])
         fail_msg("%u devices of %zu: %g s, the second took %g s", ndevices, memory, last, seconds[1]);
 }
 

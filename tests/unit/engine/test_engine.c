@@ -72,6 +72,8 @@ static const char *const pairs[][2] = {
 
 static unsigned long explore_policies(const w_graph *graph, w_machine machine, unsigned long limit)
 {
+    enum { SHARE = W_DEVICES > 4 ? 8 : 1 }; /* sets of several words: the same code, and slower */
+    limit = limit > SHARE ? limit / SHARE : limit;
     unsigned long runs = 0;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         machine.policy = pairs[i][0];

@@ -33,7 +33,7 @@ void od_candidate_name(od_candidate *candidate);
 unsigned od_candidates(od_candidate *candidates, unsigned most, const od_work *work);
 /* Those that differ from the best of them in one thing: active devices, lookahead, or task buffer. */
 unsigned od_candidates_near(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work);
-/* Those that differ from it in both lookahead and task buffer. */
+/* Those with each lookahead and each task buffer together, and all else like the best of them. */
 unsigned od_candidates_ahead(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work);
 /* Those that have another policy and eviction rule than the best of them, and the same active devices. */
 unsigned od_candidates_alike(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work);

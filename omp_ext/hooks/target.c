@@ -9,7 +9,7 @@
 #include "omp_ext/maps/fortran.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/services/info.h"
-#include "omp_ext/slices/apart.h"
+#include "omp_ext/slices/gpus/apart.h"
 #include "omp_ext/slices/slices.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"

@@ -34,7 +34,7 @@ typedef struct od_kernel_call {
     od_map_args map;     /* its map list, as far as it has been made simple */
     const od_slice *slice; /* a part of its iterations, or it is watched (omp_ext/slices/slices.h); NULL: neither */
     od_runner *runner;   /* who runs it on its device; NULL: od_launch_run() */
-    bool apart;          /* no other kernel runs meanwhile (omp_ext/slices/apart.h): it is none of those */
+    bool apart;          /* no other kernel runs meanwhile (omp_ext/slices/gpus/apart.h): it is none of those */
     od_structs *structs; /* what its map list has lost when it was flattened; NULL: nothing */
     const void *from;    /* of the program, where it is called */
 } od_kernel_call;

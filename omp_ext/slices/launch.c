@@ -10,7 +10,7 @@
 #include "omp_ext/maps/list.h"
 #include "omp_ext/maps/parts/by_share.h"
 #include "omp_ext/slices/slice.h"
-#include "omp_ext/slices/teams.h"
+#include "omp_ext/slices/gpus/teams.h"
 #include "omp_ext/slices/whole.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/services/profile.h"

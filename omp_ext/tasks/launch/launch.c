@@ -10,7 +10,7 @@
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/teams/serial.h"
-#include "omp_ext/slices/apart.h"
+#include "omp_ext/slices/gpus/apart.h"
 #include "omp_ext/slices/slice.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/remote/remote.h"

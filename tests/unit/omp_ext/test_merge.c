@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What slices on copies have changed: put together, told apart, and where it leads. */
-#include "omp_ext/slices/apart.h"
-#include "omp_ext/slices/merge.h"
+#include "omp_ext/slices/gpus/apart.h"
+#include "omp_ext/slices/gpus/merge.h"
 #include "tests/unit/random.h"
 
 #include <setjmp.h>

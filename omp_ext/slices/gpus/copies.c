@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See copies.h. */
-#include "omp_ext/slices/copies.h"
+#include "omp_ext/slices/gpus/copies.h"
 
 #include "omp_ext/libomp/league.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
-#include "omp_ext/slices/apart.h"
-#include "omp_ext/slices/merge.h"
+#include "omp_ext/slices/gpus/apart.h"
+#include "omp_ext/slices/gpus/merge.h"
 #include "omp_ext/tasks/launch/launch.h"
 #include "omp_ext/tasks/queue.h"
 #include "util/memory.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Kernels of GPUs in slices, each with some of the teams (omp_ext/slices/copies.h). */
+/* Kernels of GPUs in slices, each with some of the teams (omp_ext/slices/gpus/copies.h). */
 #ifndef OD_OMP_EXT_SLICES_TEAMS_H
 #define OD_OMP_EXT_SLICES_TEAMS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See merge.h. */
-#include "omp_ext/slices/merge.h"
+#include "omp_ext/slices/gpus/merge.h"
 
 #include "util/memory.h"
 

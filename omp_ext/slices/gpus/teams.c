@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See teams.h. */
-#include "omp_ext/slices/teams.h"
+#include "omp_ext/slices/gpus/teams.h"
 
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/maps/args.h"
-#include "omp_ext/slices/copies.h"
+#include "omp_ext/slices/gpus/copies.h"
 #include "omp_ext/slices/whole.h"
 #include "omp_ext/tasks/job.h"
 #include "util/clock.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See apart.h. */
-#include "omp_ext/slices/apart.h"
+#include "omp_ext/slices/gpus/apart.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

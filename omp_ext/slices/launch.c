@@ -9,12 +9,13 @@
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/maps/list.h"
 #include "omp_ext/maps/parts/by_share.h"
-#include "omp_ext/slices/slice.h"
-#include "omp_ext/slices/gpus/teams.h"
-#include "omp_ext/slices/whole.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
+#include "omp_ext/slices/gpus/teams.h"
+#include "omp_ext/slices/slice.h"
+#include "omp_ext/slices/variables.h"
+#include "omp_ext/slices/whole.h"
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/tasks/job.h"
 #include "util/clock.h"
@@ -189,6 +190,7 @@ typedef struct group {
     od_job **job;
     od_uses *uses;
     uint64_t *number;
+    od_variables variables;
     unsigned left;
     bool done;
 } group;
@@ -222,6 +224,7 @@ static od_job *make_slice(group *g, unsigned index)
                                  .count = g->parts.count,
                                  .trip_count = call.args.trip_count,
                                  .seen = &g->slicing->seen,
+                                 .variables = &g->variables,
                                  .grain = g->slicing->grain,
                                  .together = g->slicing->together};
     call.slice = &g->slice[index];
@@ -298,6 +301,7 @@ static void free_room(group *g)
     free(g->job);
     free(g->uses);
     free(g->number);
+    od_variables_free(&g->variables);
 }
 
 static bool run_slices(group *g)

@@ -2,8 +2,6 @@
 /* See slice.h. */
 #include "omp_ext/slices/slice.h"
 
-#include "util/thread.h"
-
 #include <pthread.h>
 
 /* The remainder is spread over the first ones. */
@@ -44,20 +42,6 @@ void od_slice_see(od_seen what)
 {
     if (od_self.slice)
         atomic_fetch_or_explicit(od_self.slice->seen, what, memory_order_relaxed);
-}
-
-/* --- variables that are private to the target region ---------------------------- */
-
-/* Each slice has its own, so a kernel whose teams write to them is no sum of its slices. What teams get by reference
- * are variables on the stack of whoever begins the league. Whether they write there may depend on the data; clang
- * passes scalars that they only read by value. */
-void od_slice_before_league(void *const *args, size_t count)
-{
-    const od_slice *slice = od_self.slice;
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0), top = slice ? od_thread_stack_end() : 0;
-    for (size_t i = 0; i < count; i++)
-        if ((uintptr_t)args[i] > here && (uintptr_t)args[i] < top)
-            od_slice_see(OD_SEEN_PRIVATE);
 }
 
 /* --- critical sections and numbers ------------------------------------------- */

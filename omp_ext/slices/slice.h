@@ -26,13 +26,15 @@
 
 /* What a kernel has been seen to do. */
 typedef enum od_seen {
-    OD_SEEN_LOOP = 1,      /* a distribute loop over all iterations of the launch, divided evenly between the teams */
-    OD_SEEN_CHUNKS = 2,    /* one with dist_schedule(static, chunk): compiled code finds the next chunk by itself */
-    OD_SEEN_OTHER = 4,     /* one over other iterations */
-    OD_SEEN_LIBRARY = 8,   /* it may call atomic operations of a library, which has a lock for each address */
-    OD_SEEN_NUMBERS = 16,  /* the number of a team or a thread */
-    OD_SEEN_TASKS = 32,    /* explicit tasks, whose sections a thread may wait for in one of its own */
-    OD_SEEN_PRIVATE = 64,  /* variables that are private to the target region, and all teams': they may write to them */
+    OD_SEEN_LOOP = 1,     /* a distribute loop over all iterations of the launch, divided evenly between the teams */
+    OD_SEEN_CHUNKS = 2,   /* one with dist_schedule(static, chunk): compiled code finds the next chunk by itself */
+    OD_SEEN_OTHER = 4,    /* one over other iterations */
+    OD_SEEN_LIBRARY = 8,  /* it may call atomic operations of a library, which has a lock for each address */
+    OD_SEEN_NUMBERS = 16, /* the number of a team or a thread */
+    OD_SEEN_TASKS = 32,   /* explicit tasks, whose sections a thread may wait for in one of its own */
+    OD_SEEN_PRIVATE =
+        64, /* variables that are private to the target region, and all teams': they write to them, or each
+                            * slice must have its own (variables.h) */
 } od_seen;
 
 /* Slices but the first begin at iterations that are `phase` modulo `every`; every 0: anywhere. */
@@ -45,6 +47,7 @@ struct od_slice {
     uint64_t trip_count;   /* of the launch */
     atomic_uint *seen;     /* od_seen */
     atomic_uint *teams;    /* that have begun the loop where all iterations are watched; else NULL */
+    struct od_variables *variables; /* of all slices of the launch; NULL where all iterations are watched */
     od_grain grain;
     bool together;         /* teams are in one slice each */
 };
@@ -60,9 +63,6 @@ od_iterations od_slice_of(const od_slice *slice, uint64_t n);
 od_iterations od_slice_cut(const od_slice *slice, uint64_t n, od_iterations team);
 /* The kernel that runs on the calling thread has done this. */
 void od_slice_see(od_seen what);
-
-/* The thread that runs a kernel begins its league, and passes these arguments to all teams. */
-void od_slice_before_league(void *const *args, size_t count);
 
 /* The calling thread runs a region of a kernel, or of the program, and what its team leaves to its end. */
 void od_slice_note_region(bool of_kernel);

@@ -143,6 +143,7 @@ class World:
         if self.frame == "some": # others are mapped by each kernel
             mapped = [name for name in mapped if name in self.allocated or rnd.random() < 0.5]
         self.present = set(mapped)
+        self.prints = host and rnd.random() < 0.05
 
     def section(self, name):
         return f"{name}[0 : N]" if name in self.allocated else name
@@ -199,10 +200,12 @@ class World:
         x = rnd.choice(ALWAYS)
         first = rnd.choice([0, 1, 511, self.n // 3, self.n // 2])
         length = rnd.choice([1, 17, 512, self.n // 4, self.n // 2])
-        part = f"{x}[{first} : {length}]"
-        change = (f"        for (int64_t j = {first}; j < {first} + {length}; j++)\n"
+        stride = rnd.choice([1, 1, 2, 7]) if x not in self.allocated else 1
+        part = f"{x}[{first} : {length}]" if stride == 1 else f"{x}[{first} : {length // stride + 1} : {stride}]"
+        length = length if stride == 1 else length // stride * stride + 1
+        change = (f"        for (int64_t j = {first}; j < {first} + {length}; j += {stride})\n"
                   f"            reduced[KERNELS] = reduced[KERNELS] * 31 + (uint64_t){x}[j], {x}[j] ^= r;\n")
-        if rnd.random() < 0.7:
+        if rnd.random() < 0.7 or stride > 1:
             return f"#pragma omp target update from({part})\n{change}#pragma omp target update to({part})\n"
         if x not in self.present:
             return ""

@@ -80,12 +80,14 @@ class Kernel:
     def __init__(self, rnd, number, world):
         self.rnd, self.number, self.world = rnd, number, world
         self.reads, self.writes, self.needs = set(), set(), set()
-        self.clauses, self.before, self.after, self.functions = [], "", "", ""
+        self.clauses, self.before, self.after, self.functions, self.shared = [], "", "", "", ""
         names = [n for n in NAMES if base(n) in world.arrays]
         self.x = rnd.choice(names)
         self.y = rnd.choice([n for n in names if n != self.x])
         self.z = rnd.choice([n for n in names if n not in (self.x, self.y)])
         self.kind = rnd.choice(self.KINDS if world.host else self.KINDS_OF_GPUS)
+        if world.prints and number == 0:
+            self.kind = "prints"
         self.body = getattr(self, "body_" + self.kind)()
         self.uses(self.body)
         self.text = f"{self.functions}static void k{number}(int64_t r)\n{{\n{self.construct()}}}\n\n"
@@ -96,7 +98,7 @@ class Kernel:
                                    "scan", "scatter", "chain", "odd", "flag", "returns", "rows", "fields", "transposed",
                                    "table"]
     KINDS = KINDS_OF_GPUS + ["histogram", "captured", "largest", "append", "tickets", "search", "inner_sum", "prefix",
-                             "blocks", "task", "locals", "critical", "named", "alias"]
+                             "blocks", "task", "locals", "critical", "named", "alias", "lock"]
 
     def read(self, of=None):
         """A value that no other iteration changes."""
@@ -249,12 +251,23 @@ class Kernel:
                 "list[slot] = i + r; }")
 
     def body_tickets(self):
-        """A variable that is private to the target region and that teams share."""
+        """A variable that is private to the target region and that teams share: they write to it from a launch on."""
         self.needs |= {"calls", "private"}
         self.x = None
-        self.after = ("#pragma omp target update from(list)\n    for (int64_t j = 0; j < N; j++)\n"
+        first = self.rnd.choice([0, 0, 2, 3])
+        self.after = (f"    if (r < {first})\n        return;\n#pragma omp target update from(list)\n"
+                      "    for (int64_t j = 0; j < N; j++)\n"
                       f"        reduced[{self.number}] += (uint64_t)list[j] * (uint64_t)list[j];\n")
-        return "int64_t slot;\n_Pragma(\"omp atomic capture\")\nslot = next++;\nlist[slot] = i + r;"
+        return (f"if (r >= {first}) {{ int64_t slot;\n_Pragma(\"omp atomic capture\")\nslot = next++;\n"
+                "list[slot] = i + r; }")
+
+    def body_lock(self):
+        """Each team has one, for what its threads count together."""
+        self.needs |= {"calls", "atomic", "lock"}
+        return (f"omp_set_lock(&lock); counted += at[i] % 7 + r; omp_unset_lock(&lock); {self.keep(self.read())}")
+
+    def body_prints(self):
+        return f"if (i == N / 3 && r == 2) printf(\"{self.number}\\n\"); {self.keep(self.read())}"
 
     def body_search(self):
         """A team's loop that is cancelled by whoever finds what it looks for."""
@@ -341,6 +354,7 @@ class Kernel:
         return rnd.choice([
             (2, f"for ({kind} p = 0; p < H; p++)\n    for ({other} q = 0; q < W; q++)", "int64_t i = p * W + q;"),
             (2, "for (int p = H - 1; p >= 0; p--)\n    for (int q = 0; q < W; q += 2)", "int64_t i = p * W + q;"),
+            (2, "for (int p = H - 1; p >= 0; p -= 3)\n    for (int64_t q = W - 1; q >= 0; q -= 5)", "int64_t i = p * W + q;"),
             (2, "for (int64_t q = 0; q < W; q++)\n    for (int64_t p = 0; p < H; p++)", "int64_t i = p * W + q;"),
             (2, "for (int p = 1; p < H - 1; p++)\n    for (int q = 1; q < W - 1; q++)", "int64_t i = p * W + q;"),
             (3, f"for (int64_t p = 0; p < H; p++)\n    for ({other} q = 0; q < W / 4; q++)\n    for (int s = 0; s < "
@@ -352,7 +366,7 @@ class Kernel:
 
     def construct(self):
         rnd = self.rnd
-        for need, made in (("private", self.private_region), ("cancel", self.inner_loop), ("sum", self.inner_loop),
+        for need, made in (("private", self.private_region), ("lock", self.with_lock), ("cancel", self.inner_loop), ("sum", self.inner_loop),
                            ("prefix", self.inner_loop), ("task", self.inner_loop)):
             if need in self.needs:
                 return self.before + made() + self.after
@@ -387,6 +401,13 @@ class Kernel:
         inner = self.rnd.choice(["distribute parallel for", "distribute"])
         return ("    int64_t next = 0;\n#pragma omp target firstprivate(next)\n"
                 f"#pragma omp teams {inner} shared(next)\n    for (int64_t i = 0; i < N; i++) {{ {self.body} }}\n")
+
+    def with_lock(self):
+        inner = self.rnd.choice(["distribute parallel for", "distribute parallel for schedule(dynamic, 50)", "distribute"])
+        return (f"#pragma omp target teams num_teams({self.rnd.choice([1, 2, 3])})\n    {{\n        omp_lock_t lock;\n"
+                f"        int64_t counted = 0;\n        omp_init_lock(&lock);\n#pragma omp {inner}\n"
+                f"        for (int64_t i = 0; i < N; i++) {{ {self.body} }}\n        omp_destroy_lock(&lock);\n"
+                "_Pragma(\"omp atomic\")\n        few[0] += counted;\n    }\n")
 
     def inner_loop(self):
         """Rows by teams, elements by their threads."""
@@ -473,11 +494,24 @@ class Kernel:
                                                                                  "i = v / 131072 % N;"),
                                        ("for (uint32_t v = 0; v < 4294967295u; v++)", "if (v % 262144) continue; "
                                                                                       "int64_t i = v / 262144 % N;")])
+        if data in ("none", "private") and form.startswith("teams distribute") and rnd.random() < 0.1:
+            self.share()
+            body = "if (table[i % 70] != i % 70 * r || known.index != r) few[4] = 1; " + body
         return self.wrapped(form, f"    {head} {{ {define} {body} }}\n")
+
+    def share(self):
+        """Variables that are private to the target region, and that all teams read."""
+        self.writes.add("few")
+        self.before += ("    int64_t table[70];\n    const best known = {4, r};\n    for (int j = 0; j < 70; j++)\n"
+                        "        table[j] = j * r;\n")
+        self.shared = "table, known"
 
     def wrapped(self, form, loop):
         """The construct with what is around it."""
         rnd = self.rnd
+        if self.shared:
+            return (f"{self.before}#pragma omp target firstprivate({self.shared})\n"
+                    f"#pragma omp {form} shared({self.shared}) {' '.join(self.clauses)}\n{loop}{self.after}")
         before, after, end = self.before, self.after, ""
         only = {base(n) for n in self.reads | self.writes} - {"box", "rows", "own"}
         plain = not any(c.startswith(("reduction", "lastprivate", "map")) for c in self.clauses)

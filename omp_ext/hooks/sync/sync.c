@@ -3,18 +3,19 @@
  * Synchronisation points: after a taskwait, a taskgroup, a barrier or a parallel region, what
  * finished tasks wrote outside regions is on the host, and device copies that the host may now change are forgotten.
  */
+#include "omp_ext/hooks/kernel.h"
 #include "omp_ext/hooks/sync/barrier.h"
 #include "omp_ext/libomp/call.h"
-#include "omp_ext/hooks/kernel.h"
-#include "omp_ext/process/signals/faults.h"
 #include "omp_ext/libomp/ompt.h"
-#include "omp_ext/libomp/teams/regions.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/tasks/reservation.h"
+#include "omp_ext/libomp/teams/regions.h"
 #include "omp_ext/libomp/teams/serial.h"
-#include "omp_ext/slices/slice.h"
 #include "omp_ext/libomp/thread.h"
+#include "omp_ext/process/signals/faults.h"
 #include "omp_ext/services/watchdog.h"
+#include "omp_ext/slices/slice.h"
+#include "omp_ext/slices/variables.h"
+#include "omp_ext/tasks/reservation.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -371,13 +372,14 @@ static void begin_region(region *r)
     od_barrier_synchronise();
 }
 
-/* The region of a variadic call. */
-static region collect(od_ident *ident, void *outlined, int32_t count, void **args, va_list list)
+/* The region of a variadic call, which goes on at `from`. */
+static region collect(od_ident *ident, void *outlined, int32_t count, void **args, va_list list, const void *from)
 {
     region r = {.ident = ident,
                 .outlined = (void (*)(void))(uintptr_t)outlined,
                 .args = args,
-                .slice = od_self.slice};
+                .slice = od_self.slice,
+                .from = from};
     for (int32_t i = 0; i < count; i++)
         args[r.count++] = va_arg(list, void *);
     return r;
@@ -389,9 +391,8 @@ void OD_FORK_CALL(od_ident *ident, int32_t count, void *outlined, ...)
     va_list list;
     void *args[count > 0 ? count : 1];
     va_start(list, outlined);
-    region r = collect(ident, outlined, count, args, list);
+    region r = collect(ident, outlined, count, args, list, __builtin_return_address(0));
     va_end(list);
-    r.from = __builtin_return_address(0);
     begin_region(&r);
 }
 
@@ -402,13 +403,15 @@ void OD_FORK_TEAMS(od_ident *ident, int32_t count, void *outlined, ...)
     va_list list;
     void *args[count > 0 ? count : 1];
     va_start(list, outlined);
-    region r = collect(ident, outlined, count, args, list);
+    region r = collect(ident, outlined, count, args, list, __builtin_return_address(0));
     va_end(list);
     od_kernel_before_league(ident);
     OD_PROGRAM_CALL;
     if (od_self.kernels) {
-        od_slice_before_league(args, r.count);
+        od_variables own = {0};
+        od_variables_share(&own, args, r.count, r.from);
         ((od_fork_function)REAL(__kmpc_fork_teams))(ident, 1, (void *)run_region_of_kernel, &r);
+        od_variables_give_back(&own);
     } else {
         fork_as_written(&r, REAL(__kmpc_fork_teams));
     }

@@ -24,7 +24,8 @@ from slices_kernels import Kernel, base
 PER_PROGRAM = 20
 SETTINGS = ["OMPDARTS_SLICE=4", "OMPDARTS_SLICE=auto", "OMPDARTS_SLICE=3 OMPDARTS_DEVICES=2 OMP_NUM_THREADS=8",
             "OMPDARTS_SLICE=6 OMPDARTS_DEBUG=jitter=0.0005", "OMPDARTS_SLICE=4 OMPDARTS_MEM={memory}",
-            "OMPDARTS_SLICE=4 OMPDARTS_CPU=1",
+            "OMPDARTS_SLICE=4 OMPDARTS_CPU=1", "OMPDARTS_SLICE=4 OMP_NUM_THREADS=1",
+            "OMPDARTS_SLICE=off OMP_NUM_THREADS=1",
             "OMPDARTS_SLICE=3 OMPDARTS_CPU=auto OMPDARTS_MEM={memory} OMPDARTS_BACKEND=omptarget:slow=3"]
 
 GPU_SETTINGS = ["OMPDARTS_SLICE=2 CUDA_DOUBLE_DEVICES=2", "OMPDARTS_SLICE=4 CUDA_DOUBLE_DEVICES=4 OMP_NUM_THREADS=2",
@@ -252,8 +253,7 @@ def program(seed, host):
 
 def run(command, settings=(), timeout=120):
     environment = dict(os.environ, LIBOMP_NUM_HIDDEN_HELPER_THREADS="0", OMPDARTS_CACHE="0", KMP_BLOCKTIME="0")
-    environment.update(s.split("=", 1) for s in settings)
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
+    return subprocess.run(["env", *settings, *command], env=environment, capture_output=True, text=True, timeout=timeout, check=False)
 
 
 def runtime_of(options):

@@ -488,6 +488,7 @@ class Kernel:
             self.clauses.append(f"collapse({count})")
         elif what < 0.001 and self.world.host and "calls" in FORMS[form] and has_loop and data == "none":
             self.before += "    if (r > 2)\n        return;\n" # around 2^31, or 2^32 - 1, iterations
+            self.clauses = [clause for clause in self.clauses if "dynamic" not in clause] # which takes minutes
             head, define = rnd.choice([("for (int64_t v = 0; v < 2147483653; v++)", "if (v % 131072) continue; "
                                                                                     "int64_t i = v / 131072 % N;"),
                                        ("for (int v = -1; v < 2147483647; v++)", "if (v % 131072) continue; int64_t "

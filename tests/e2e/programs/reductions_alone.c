@@ -15,7 +15,7 @@ enum { N = 300, ROUNDS = 20 };
 static long in_kernel(long *a)
 {
     long sum = 0;
-#pragma omp target teams distribute reduction(+ : sum) map(tofrom : a [0:N], sum)
+#pragma omp target teams distribute reduction(+ : sum) map(tofrom : a[0 : N], sum)
     for (int i = 0; i < N; i++)
         sum += a[i]++;
     return sum;

@@ -28,6 +28,7 @@ typedef struct od_kmp_task {
 
 typedef int32_t (*od_task_entry)(int32_t gtid, void *task);
 enum { OD_CANCEL_PARALLEL = 1 }; /* kmp_cancel_kind_t */
+enum { OD_COMBINES = 1 };        /* __kmpc_reduce(): the calling thread, for all of its team */
 
 typedef void (*od_reduction)(void *into, void *from);
 typedef void (*od_copyprivate)(void *to, void *from);

@@ -70,6 +70,7 @@
     X(int, omp_in_final, (void))                                                                                       \
     X(int, omp_get_num_threads, (void))                                                                                \
     X(int, omp_get_level, (void))                                                                                      \
+    X(int, omp_get_num_teams, (void))                                                                                  \
     X(int, omp_get_num_devices, (void))                                                                                \
     X(int, omp_get_initial_device, (void))                                                                             \
     X(int, omp_get_default_device, (void))                                                                             \

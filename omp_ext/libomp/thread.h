@@ -79,6 +79,7 @@ typedef struct od_thread {
     void *async_handle;      /* this, NULL when the kernel has ended */
     unsigned kernels;        /* kernels and host versions of regions running here: their parallel regions and tasks are
                               * their own, not the program's */
+    int league;              /* in a team of a league: omp_get_level() + 1 there; else 0 */
     od_task *awaited;        /* the kernel that runs here, on a thread of the program, or NULL */
     bool stands_in;          /* for a worker, which would have to be woken to run that kernel */
     const od_slice *slice;   /* of the kernel that runs here, of whose iterations it is a part, or which is watched */

@@ -154,9 +154,8 @@ void od_slice_part_from_section(bool joined)
 
 int32_t od_slice_reduces(int32_t method)
 {
-    enum { COMBINES = 1 };
     unsigned before = od_self.slice_locks;
-    if (method == COMBINES)
+    if (method == OD_COMBINES)
         enter();
     od_self.slice_reductions += od_self.slice_locks != before;
     return method;

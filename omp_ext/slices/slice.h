@@ -80,8 +80,8 @@ bool od_slice_join_section(bool in_section);
 void od_slice_part_from_section(bool joined);
 /* The calling thread is in a kernel, whose reduction may be one of several slices. */
 bool od_slice_may_reduce(void);
-/* What __kmpc_reduce has answered: 1, the calling thread combines now, and then says that it has. It says so, too,
- * where it has combined by atomic operations. */
+/* What __kmpc_reduce has answered: OD_COMBINES, the calling thread does so now, and then says that it has. It says so,
+ * too, where it has combined by atomic operations. */
 int32_t od_slice_reduces(int32_t method);
 void od_slice_has_reduced(void);
 

@@ -157,10 +157,20 @@ int32_t __kmpc_cancel(od_ident *ident, int32_t gtid, int32_t kind)
     return cancelled;
 }
 
+/* A league of one team has nothing to combine, and nobody to wait for. libomp would go through a barrier of the team
+ * around it. If that is of one thread, this takes its task team out of use, though tasks of the program's may be under
+ * way, and fails an assertion where no task was detached since the last one. */
+static bool reduces_alone(void)
+{
+    return od_self.league && od_self.league == 1 + REAL(omp_get_level)() && REAL(omp_get_num_teams)() == 1;
+}
+
 /* Its barrier is here or in __kmpc_end_reduce, which not all threads call. */
 int32_t __kmpc_reduce(od_ident *ident, int32_t gtid, int32_t nvars, size_t size, void *data, od_reduction reduce,
                       void *lock)
 {
+    if (reduces_alone())
+        return od_slice_may_reduce() ? od_slice_reduces(OD_COMBINES) : OD_COMBINES;
     if (od_slice_may_reduce())
         return od_slice_reduces(REAL(__kmpc_reduce)(ident, gtid, nvars, size, data, reduce, lock));
     if (od_barrier_is_as_written())
@@ -173,6 +183,10 @@ int32_t __kmpc_reduce(od_ident *ident, int32_t gtid, int32_t nvars, size_t size,
 
 void __kmpc_end_reduce(od_ident *ident, int32_t gtid, void *lock)
 {
+    if (reduces_alone()) {
+        od_slice_has_reduced();
+        return;
+    }
     if (od_runtime_is_idle()) {
         REAL(__kmpc_end_reduce)(ident, gtid, lock);
         return;
@@ -270,6 +284,7 @@ typedef struct region {
     od_team *team;
     const od_slice *slice; /* of the kernel that it belongs to */
     bool in_section;       /* and of a critical section there */
+    bool is_of_kernel;     /* a league */
     const void *from;      /* of the program, where it is called */
 } region;
 
@@ -329,6 +344,17 @@ static void run_region_of_kernel(int32_t *gtid, int32_t *tid, region *r)
     od_slice_part_from_section(joined);
     od_self.kernels--;
     od_self.slice = before;
+}
+
+static void run_league(int32_t *gtid, int32_t *tid, region *r)
+{
+    int outer = od_self.league;
+    od_self.league = 1 + REAL(omp_get_level)();
+    if (r->is_of_kernel)
+        run_region_of_kernel(gtid, tid, r);
+    else
+        call_outlined(r, gtid, tid);
+    od_self.league = outer;
 }
 
 static void fork_team(region *r)
@@ -407,14 +433,15 @@ void OD_FORK_TEAMS(od_ident *ident, int32_t count, void *outlined, ...)
     va_end(list);
     od_kernel_before_league(ident);
     OD_PROGRAM_CALL;
-    if (od_self.kernels) {
-        od_variables own = {0};
+    od_variables own = {0};
+    r.is_of_kernel = od_self.kernels;
+    if (r.is_of_kernel)
         od_variables_share(&own, args, r.count, r.from);
-        ((od_fork_function)REAL(__kmpc_fork_teams))(ident, 1, (void *)run_region_of_kernel, &r);
-        od_variables_give_back(&own);
-    } else {
+    if (r.is_of_kernel || od_runtime_offloads())
+        ((od_fork_function)REAL(__kmpc_fork_teams))(ident, 1, (void *)run_league, &r);
+    else
         fork_as_written(&r, REAL(__kmpc_fork_teams));
-    }
+    od_variables_give_back(&own);
 }
 
 /* With `args` NULL the region shares nothing, else it gets that one pointer. */

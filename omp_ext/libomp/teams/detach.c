@@ -204,6 +204,12 @@ bool od_detach_group_waits(void)
     return parent && parent->group && has_children(parent) && od_parent_now();
 }
 
+bool od_detach_has_children(void)
+{
+    const od_parent *parent = known_parent();
+    return parent && has_children(parent) && od_parent_now();
+}
+
 /* Claimed tasks are libomp's to count. */
 bool od_detach_is_childless(void)
 {

@@ -60,6 +60,8 @@ od_detached od_detached_join(bool programs);
  * will complete. */
 bool od_detach_in_group(void);
 bool od_detach_group_waits(void);
+/* Some are under way. */
+bool od_detach_has_children(void);
 /* True where libomp counts no children of the running task for the library. */
 bool od_detach_is_childless(void);
 /* The task is complete. By any thread for which the above holds, not under the runtime's lock. */

@@ -68,9 +68,9 @@ void od_serial_end_task(od_own_task own)
     REAL(omp_fulfill_event)(own.event);
 }
 
-od_own_task od_serial_begin_kernel(void)
+od_own_task od_serial_begin_kernel(bool has_children)
 {
-    bool needs = od_self.family.parent && od_self.family.has_children && od_serial_is_alone() &&
-                 !od_serial_is_beside_events();
+    bool beside = od_self.family.parent ? od_self.family.has_children : has_children;
+    bool needs = beside && od_serial_is_alone() && !od_serial_is_beside_events();
     return needs ? od_serial_begin_task() : (od_own_task){0};
 }

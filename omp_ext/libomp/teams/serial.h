@@ -15,9 +15,9 @@
  *   - a detachable task that does nothing goes before each barrier
  *   - a region inside of another one, whose tasks may wait for events that the program fulfils, has no detached tasks
  *     at all: its end would wait for those tasks, too
- *   - a kernel on the program's thread gets its own task in an explicit task that has target tasks: libomp runs a
- *     league of teams as a part of the enclosing task, which it then marks as complete, for good if children of it with
- *     depend clauses are under way
+ *   - a kernel on the program's thread gets its own task where the one that it is in has target tasks: libomp runs a
+ *     league of teams as a part of an enclosing explicit task, which it then marks as complete, for good if children of
+ *     it with depend clauses are under way; and taskloops of the kernel would count out what was never counted
  */
 #ifndef OD_OMP_EXT_SERIAL_H
 #define OD_OMP_EXT_SERIAL_H
@@ -53,7 +53,8 @@ typedef struct od_own_task {
 od_own_task od_serial_begin_task(void);
 void od_serial_end_task(od_own_task own);
 
-/* Likewise a kernel on a host device, on any thread, where it needs one. */
-od_own_task od_serial_begin_kernel(void);
+/* Likewise a kernel on a host device, on any thread, where it needs one. `has_children`: the implicit task, if that is
+ * what runs there, has detached children under way. */
+od_own_task od_serial_begin_kernel(bool has_children);
 
 #endif

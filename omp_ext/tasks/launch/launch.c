@@ -3,21 +3,22 @@
 #include "omp_ext/tasks/launch/launch.h"
 
 #include "memmgr/data/spill.h"
-#include "omp_ext/maps/args.h"
-#include "omp_ext/maps/device_memory.h"
-#include "omp_ext/maps/foreign.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
+#include "omp_ext/libomp/teams/detach.h"
 #include "omp_ext/libomp/teams/serial.h"
-#include "omp_ext/slices/gpus/apart.h"
-#include "omp_ext/slices/slice.h"
+#include "omp_ext/maps/args.h"
+#include "omp_ext/maps/device_memory.h"
+#include "omp_ext/maps/foreign.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/remote/remote.h"
 #include "omp_ext/runtime/cpu/alone.h"
 #include "omp_ext/runtime/cpu/cpu.h"
 #include "omp_ext/runtime/devices.h"
 #include "omp_ext/runtime/workers.h"
+#include "omp_ext/slices/gpus/apart.h"
+#include "omp_ext/slices/slice.h"
 #include "omp_ext/tasks/queue.h"
 #include "util/clock.h"
 #include "util/memory.h"
@@ -313,7 +314,7 @@ static int carry_out_here(const od_kernel_call *call, int64_t device, od_kernel_
     od_icvs icvs = od_launch_begin_code(call->thread_limit);
     if (call->slice && od_workers_have_me()) /* all slices must have as many teams as each other */
         REAL(omp_set_dynamic)(0);
-    od_own_task own = od_serial_begin_kernel();
+    od_own_task own = od_serial_begin_kernel(od_detach_has_children());
     const od_slice *around = od_self.slice;
     od_self.slice = call->slice;
     od_self.kernels++;

@@ -112,6 +112,8 @@ typedef struct od_policy_env {
     void (*planned)(void *engine, od_task *task, unsigned k);
     /* Likewise: the policy has made a choice, because of these numbers. They are not worked out where this is NULL. */
     void (*decided)(void *engine, const od_decision *decision);
+    /* As transfer_time(), if these places had held the datum: for who has been told so, and asks later. */
+    double (*transfer_time_from)(void *engine, const od_datum *datum, od_placeset places, unsigned k);
 } od_policy_env;
 
 /* Settings of a run chosen as it goes (sched/auto/auto.c), by an object of each engine. */

@@ -84,6 +84,12 @@ static double unit_transfer(void *engine, const od_datum *datum, unsigned k)
     return (double)datum->size * 1e-4;
 }
 
+static double unit_transfer_from(void *engine, const od_datum *datum, od_placeset places, unsigned k)
+{
+    (void)places;
+    return unit_transfer(engine, datum, k);
+}
+
 static od_device_load no_load(void *engine, unsigned k)
 {
     (void)engine;
@@ -285,6 +291,7 @@ static struct figures measure(struct load *load, const struct subject *subject)
                                 .seed = 1,
                                 .values = subject->policy.values,
                                 .transfer_time = unit_transfer,
+                                .transfer_time_from = unit_transfer_from,
                                 .inbound = 1e4,
                                 .load = no_load,
                                 .moved = &load->moved,

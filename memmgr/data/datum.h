@@ -199,11 +199,15 @@ static inline bool od_datum_is_spilled(const od_datum *datum)
     return datum->region && od_placeset_has(datum->valid, OD_SPILL);
 }
 
-/* True where no device is needed for the contents. */
+/* True where no device is needed for contents that these places hold, or nobody does yet. */
+static inline bool od_places_are_home(od_placeset places)
+{
+    return od_placeset_is_empty(places) || od_placeset_has(places, OD_HOST) || od_placeset_has(places, OD_SPILL);
+}
+
 static inline bool od_datum_is_home(const od_datum *datum)
 {
-    return od_placeset_is_empty(datum->valid) || od_placeset_has(datum->valid, OD_HOST) ||
-           od_placeset_has(datum->valid, OD_SPILL);
+    return od_places_are_home(datum->valid);
 }
 
 /* Bytes that a replica begins behind where its memory does. Part of a struct may begin at any member: those behind it

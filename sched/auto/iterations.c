@@ -54,11 +54,34 @@ static void judge(od_iteration *it, double seconds)
     }
     it->proposed = false;
     it->best = it->next;
-    it->seconds = seconds;
+    it->seconds = it->fastest = seconds;
+    it->slower = 0;
     if (!od_schedule_of(&it->best.settings)) {
         it->plain = it->best;
         it->plain_seconds = seconds;
     }
+}
+
+enum { SLOWER = 2 }; /* once may be chance */
+
+static bool has_slowed(const od_iteration *it)
+{
+    return it->slower >= SLOWER;
+}
+
+/* Each iteration finds data where the one before has left them, so the same settings may take longer and longer. Then
+ * others are tried at once, and looked for among all. */
+static void note_best(od_iteration *it, double seconds)
+{
+    static const double clearly = 1.05, by_far = 1.15;
+    it->seconds = seconds;
+    if (it->fastest <= 0 || seconds < it->fastest)
+        it->fastest = seconds;
+    if (seconds > by_far * it->fastest)
+        it->slower = SLOWER;
+    else
+        it->slower = seconds > clearly * it->fastest ? it->slower + 1 : 0;
+    it->searched &= !has_slowed(it);
 }
 
 void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_candidate *used, double seconds)
@@ -80,7 +103,7 @@ void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_c
     if (od_candidate_is_same(used, &it->plain))
         it->plain_seconds = seconds;
     if (od_candidate_is_same(used, &it->best))
-        it->seconds = seconds;
+        note_best(it, seconds);
     else if (it->proposed && it->seconds > 0 && od_candidate_is_same(used, &it->next))
         judge(it, seconds);
 }
@@ -88,7 +111,7 @@ void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_c
 const od_candidate *od_iteration_settings(const od_iteration *it)
 {
     bool tries = it->proposed && it->seconds > 0;
-    for (unsigned i = 0; i < it->nrefuted; i++)
+    for (unsigned i = 0; i < it->nrefuted && !has_slowed(it); i++)
         tries = tries && it->rounds >= PATIENCE * it->refuted[i].rounds;
     return tries ? &it->next : &it->best;
 }

@@ -31,7 +31,9 @@ typedef struct od_iteration {
     od_candidate best;
     od_candidate plain; /* the best that follow no schedule */
     double plain_seconds; /* with these; 0: not known */
-    double seconds;    /* with the best; 0: not known yet */
+    double seconds;       /* with the best, the last time; 0: not known yet */
+    double fastest;       /* with the best so far, likewise */
+    unsigned slower;      /* so many in a row took clearly longer than that; one by far counts twice */
     od_candidate next; /* expected to be faster */
     bool proposed;     /* there is a next one */
     uint64_t rounds;   /* so far, but for the first one */

@@ -85,10 +85,38 @@ static void add(const od_topology *t, od_placeset *sets, unsigned *count, unsign
         sets[(*count)++] = set;
 }
 
+static double load_rate(const od_topology *t, unsigned k)
+{
+    return od_topology_alone(t, OD_HOST, (int)k);
+}
+
+static double compute_rate(const od_topology *t, unsigned k)
+{
+    return 1 / od_slowness_of(&t->slowness, OD_SPEED_GENERAL, k);
+}
+
+/* Of each size the devices whose rates are highest, of equals the first. */
+static void add_fastest(const od_topology *t, od_placeset among, od_device_sets *sets,
+                        double (*rate)(const od_topology *, unsigned))
+{
+    od_placeset set = OD_NO_PLACES;
+    for (unsigned size = 1; size <= sets->most; size++) {
+        od_placeset_walk at = od_placeset_begin(od_placeset_minus(among, set));
+        unsigned best = OD_MAX_DEVICES;
+        while (od_placeset_next(&at))
+            if (best == OD_MAX_DEVICES || rate(t, at.place) > rate(t, best))
+                best = at.place;
+        od_placeset_add(&set, best);
+        add(t, sets->set[size], &sets->count[size], OD_SETS_ALIKE_MOST, set);
+    }
+}
+
 void od_device_sets_find(const od_topology *t, od_placeset among, od_device_sets *sets)
 {
     unsigned n = od_placeset_count(among);
     *sets = (od_device_sets){.most = n <= OD_SETS_DEVICES ? n : 0, .count[0] = 1};
+    add_fastest(t, among, sets, load_rate);
+    add_fastest(t, among, sets, compute_rate);
     for (unsigned size = 1; size <= sets->most; size++)
         for (unsigned i = 0; i < sets->count[size - 1]; i++) {
             od_placeset smaller = sets->set[size - 1][i];

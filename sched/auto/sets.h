@@ -3,8 +3,10 @@
  * Sets of devices that the topology makes different.
  *
  * Two sets are alike if their devices are as fast, have the same ways to the host, share as much of them with each
- * other, and have the same ways between each other: a renumbering of the devices then turns one into the other. Sets of
- * one more device are grown from one of each kind of the sets before.
+ * other, and have the same ways between each other: a renumbering of the devices then turns one into the other. Of each
+ * size the devices with the fastest ways from the host come first, and those that compute fastest, as where all are
+ * different there are more kinds than can be listed. Others are grown by one device from one of each kind of the sets
+ * before.
  */
 #ifndef OD_SCHED_AUTO_SETS_H
 #define OD_SCHED_AUTO_SETS_H

@@ -5,17 +5,22 @@
 
 #include <stdlib.h>
 
-static double transfer_time(void *engine, const od_datum *d, unsigned k)
+static double transfer_time_from(void *engine, const od_datum *d, od_placeset places, unsigned k)
 {
     const od_engine *e = engine;
-    const od_link *best = od_datum_is_home(d) ? od_engine_link(e, OD_HOST, (int)k) : NULL;
-    int peer = e->config.peer ? od_sources_fastest(&e->sources, d->valid, k) : OD_NOWHERE;
+    const od_link *best = od_places_are_home(places) ? od_engine_link(e, OD_HOST, (int)k) : NULL;
+    int peer = e->config.peer ? od_sources_fastest(&e->sources, places, k) : OD_NOWHERE;
     const od_link *link = peer == OD_NOWHERE ? NULL : od_engine_link(e, peer, (int)k);
     if (link && (!best || link->bandwidth > best->bandwidth))
         best = link;
     if (!best || best->bandwidth <= 0) /* by way of the host */
         best = od_engine_link(e, OD_HOST, (int)k);
     return best->latency + (double)d->size / best->bandwidth;
+}
+
+static double transfer_time(void *engine, const od_datum *d, unsigned k)
+{
+    return transfer_time_from(engine, d, d->valid, k);
 }
 
 static od_device_load device_load(void *engine, unsigned k)
@@ -122,6 +127,7 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
                              .values = config->policy_values,
                              .engine = e,
                              .transfer_time = transfer_time,
+                             .transfer_time_from = transfer_time_from,
                              .load = device_load,
                              .moved = &e->policy_moved,
                              .alike = &e->alike,

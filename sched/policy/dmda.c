@@ -11,7 +11,8 @@
  *
  * Not in the papers: `bus`, for devices that share the way from the host. What a task has to bring comes after all that
  * the tasks planned before it have to bring, on whatever device, and while other tasks compute; and as it takes the way
- * from others, it counts so many times more.
+ * from others, it counts so many times more. Then ties, of devices that all wait for it, go to the one that is free
+ * first.
  *
  * Not all devices are looked at for each task, but those that may be the one (sched/policy/earliest.h).
  */
@@ -203,7 +204,7 @@ static void note(struct dmda *dmda, const od_datum *datum, unsigned k)
         od_placeset_add(&dmda->whereabouts[datum->id].devices, k);
 }
 
-static od_placeset holders(struct dmda *dmda, const od_datum *datum)
+static od_placeset holders_of(struct dmda *dmda, const od_datum *datum)
 {
     struct whereabouts *known = &dmda->whereabouts[datum->id];
     for (od_placeset_walk at = od_placeset_begin(known->devices); od_placeset_next(&at);)
@@ -212,10 +213,12 @@ static od_placeset holders(struct dmda *dmda, const od_datum *datum)
     return known->devices;
 }
 
-/* Devices one of which would complete the task first: those that are free first, and those that hold data of it. */
+/* Devices one of which would complete the task first: those that are free first, and those that hold data of it. A
+ * device that a datum is about to leave would have to get it again, so that no other is like it: where it is one of the
+ * first, any other may be better. */
 static od_status find_candidates(struct dmda *dmda, const od_task *task, od_placeset *firsts, od_placeset *holding)
 {
-    od_placeset sources = OD_NO_PLACES;
+    od_placeset sources = OD_NO_PLACES, left = OD_NO_PLACES;
     *holding = OD_NO_PLACES;
     for (uint32_t i = 0; i < task->naccess; i++) {
         const od_datum *datum = task->access[i].datum;
@@ -223,10 +226,14 @@ static od_status find_candidates(struct dmda *dmda, const od_task *task, od_plac
             continue;
         if (meet(dmda, datum))
             return OD_ENOMEM;
-        *holding = od_placeset_union(*holding, holders(dmda, datum));
+        od_placeset holders = holders_of(dmda, datum);
+        *holding = od_placeset_union(*holding, holders);
         sources = od_placeset_union(sources, datum->valid);
+        left = od_placeset_union(left, od_placeset_minus(datum->valid, holders));
     }
     *firsts = od_earliest_candidates(&dmda->earliest, od_placeset_devices(sources));
+    if (od_placeset_intersect(*firsts, left))
+        *firsts = od_placeset_below(dmda->env.ndevices);
     *holding = od_placeset_minus(*holding, *firsts);
     return OD_OK;
 }
@@ -234,7 +241,15 @@ static od_status find_candidates(struct dmda *dmda, const od_task *task, od_plac
 struct choice {
     unsigned k;
     double seconds; /* of its completion */
+    double free_at; /* 0 where it does not matter */
 };
+
+static bool is_better(const struct choice *a, const struct choice *b)
+{
+    if (a->seconds < b->seconds || a->seconds > b->seconds)
+        return a->seconds < b->seconds;
+    return a->free_at < b->free_at || (a->free_at <= b->free_at && a->k < b->k);
+}
 
 static void look_at(const struct dmda *dmda, const od_task *task, od_placeset devices, struct choice *best)
 {
@@ -242,9 +257,9 @@ static void look_at(const struct dmda *dmda, const od_task *task, od_placeset de
         unsigned k = at.place;
         if (dmda->earliest.free_at[k] + od_policy_seconds(&dmda->env, task, k) > best->seconds)
             continue; /* without any loads */
-        double seconds = completion(dmda, task, k);
-        if (seconds < best->seconds || (seconds <= best->seconds && k < best->k))
-            *best = (struct choice){k, seconds};
+        struct choice choice = {k, completion(dmda, task, k), dmda->bus > 0 ? dmda->earliest.free_at[k] : 0};
+        if (is_better(&choice, best))
+            *best = choice;
     }
 }
 
@@ -287,7 +302,7 @@ static void plan(struct dmda *dmda, const od_task *task, unsigned k, uint64_t bu
 static od_status dmda_ready(void *state, od_task *task)
 {
     struct dmda *dmda = state;
-    struct choice best = {.seconds = (double)INFINITY};
+    struct choice best = {.seconds = (double)INFINITY, .free_at = (double)INFINITY};
     od_placeset firsts, holding;
     if (update_earliest(dmda) || find_candidates(dmda, task, &firsts, &holding))
         return OD_ENOMEM;

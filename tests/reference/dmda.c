@@ -45,16 +45,22 @@ static double transfers(const struct naive *naive, const od_task *task, unsigned
     return seconds;
 }
 
+static double given(const struct naive *naive, unsigned k)
+{
+    uint64_t planned_ns = 0;
+    od_list_each(it, &naive->plan[k].tasks)
+        planned_ns += (uint64_t)(od_container_of(it, od_task, link)->duration * 1e9);
+    return naive->env.load(naive->env.engine, k).seconds + 1e-9 * (double)planned_ns;
+}
+
 /* C_k(T). */
 static double completion(const struct naive *naive, const od_task *task, unsigned k)
 {
-    uint64_t planned_ns = 0, bus_ns = 0;
-    od_list_each(it, &naive->plan[k].tasks)
-        planned_ns += (uint64_t)(od_container_of(it, od_task, link)->duration * 1e9);
+    uint64_t bus_ns = 0;
     for (unsigned j = 0; j < naive->env.ndevices; j++)
         od_list_each(it, &naive->plan[j].tasks)
             bus_ns += (uintptr_t)od_container_of(it, od_task, link)->policy_data;
-    double own, computed = naive->env.load(naive->env.engine, k).seconds + 1e-9 * (double)planned_ns;
+    double own, computed = given(naive, k);
     double seconds = transfers(naive, task, k, &own);
     if (naive->bus == 0 || own == 0)
         return computed + seconds + task->duration;
@@ -67,7 +73,8 @@ static od_status naive_ready(void *state, od_task *task)
     struct naive *naive = state;
     unsigned best = 0;
     for (unsigned k = 1; k < naive->env.ndevices; k++) {
-        if (completion(naive, task, k) < completion(naive, task, best))
+        double a = completion(naive, task, k), b = completion(naive, task, best);
+        if (a < b || (naive->bus > 0 && a <= b && given(naive, k) < given(naive, best)))
             best = k;
     }
     double own;

@@ -195,13 +195,15 @@ static inline int32_t s1_priority(const struct view *view, uint32_t id)
     return own->top.priority;
 }
 
+/* From where it was when that was noticed last: whoever asks first, and when, makes no difference. */
 static inline double transfer_of(const struct view *view, uint32_t id)
 {
     const od_missing *missing = view->missing;
+    const struct source *source = &missing->sources[id];
     struct transfer *transfer = &view->transfer[id];
     if (transfer->version != missing->common[id].version)
         *transfer = (struct transfer){
-            .seconds = missing->env.transfer_time(missing->env.engine, missing->sources[id].datum, view->k),
+            .seconds = missing->env.transfer_time_from(missing->env.engine, source->datum, source->valid, view->k),
             .version = missing->common[id].version};
     return transfer->seconds;
 }

@@ -509,6 +509,7 @@ static model_result result_of(struct world *w)
 
 static void run_tasks(struct world *w, const uint32_t *waits_for, uint32_t from, uint32_t to)
 {
+    od_engine_await(w->engine, false);
     for (uint32_t t = from; t < to; t++)
         if (waits_for[t] == 0)
             submit(w, t);
@@ -524,7 +525,8 @@ static void run_round(struct world *w, const uint32_t *waits_for)
     memcpy(w->edges.indegree, waits_for, n * sizeof *waits_for);
     for (uint32_t t = 0; w->graph->dependences && t < n; t++)
         announce(w, t);
-    run_tasks(w, waits_for, 0, w->machine->first);
+    if (w->machine->first)
+        run_tasks(w, waits_for, 0, w->machine->first);
     run_tasks(w, waits_for, w->machine->first, n);
 }
 

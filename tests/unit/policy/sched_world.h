@@ -51,11 +51,16 @@ static inline void world_task_free(od_task *task)
 }
 
 /* One millisecond per byte from the host, half of it where another device holds the datum. */
-static inline double world_transfer_time(void *engine, const od_datum *datum, unsigned k)
+static inline double world_transfer_time_from(void *engine, const od_datum *datum, od_placeset places, unsigned k)
 {
     (void)engine;
-    bool peer = od_placeset_intersect(datum->valid, od_placeset_without(od_placeset_below(OD_MAX_DEVICES), k));
+    bool peer = od_placeset_intersect(places, od_placeset_without(od_placeset_below(OD_MAX_DEVICES), k));
     return (double)datum->size * (peer ? 0.5e-3 : 1e-3);
+}
+
+static inline double world_transfer_time(void *engine, const od_datum *datum, unsigned k)
+{
+    return world_transfer_time_from(engine, datum, datum->valid, k);
 }
 
 /* What devices have been given; the test keeps it. */
@@ -78,6 +83,7 @@ static inline od_policy_env world_env(unsigned ndevices, uint64_t seed, world_lo
                            .seed = seed,
                            .engine = loads,
                            .transfer_time = world_transfer_time,
+                           .transfer_time_from = world_transfer_time_from,
                            .inbound = 50,
                            .load = world_load};
 }

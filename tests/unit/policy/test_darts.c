@@ -109,6 +109,20 @@ static void test_load_per_task_then_priority(void **unused)
     small_destroy(&small);
 }
 
+/* Loads cost what they did when it was told of a change last, whenever it asks for that. */
+static void test_data_move_when_it_is_told(void **unused)
+{
+    (void)unused;
+    struct small small = small_create("darts", 2, (size_t[CASE_DATA]){4, 4, 1, 1, 1, 1, 1, 1});
+    small.data[0]->valid = od_placeset_of(1);
+    od_task *near = small_ready(&small, "0", 1, 0), *far = small_ready(&small, "1", 1, 0);
+    small.data[0]->valid = od_placeset_of(OD_HOST);
+    small.data[1]->valid = od_placeset_of(1);
+    assert_ptr_equal(small_pop(&small, 0), near);
+    assert_ptr_equal(small_pop(&small, 0), far);
+    small_destroy(&small);
+}
+
 static void test_ties_by_s1_then_task_left(void **unused)
 {
     (void)unused;
@@ -219,6 +233,7 @@ int main(void)
         cmocka_unit_test(test_smallest_ratio),
         cmocka_unit_test(test_load_per_task_then_priority),
         cmocka_unit_test(test_ties_in_order),
+        cmocka_unit_test(test_data_move_when_it_is_told),
         cmocka_unit_test(test_ties_by_s1_then_task_left),
         cmocka_unit_test(test_s1_takes_the_most_urgent),
         cmocka_unit_test(test_last_resort_is_the_most_urgent),

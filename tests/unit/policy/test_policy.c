@@ -238,6 +238,46 @@ static void test_devices_get_what_they_are_fast_at(void **unused)
         world_task_free(task[t]);
 }
 
+/* The device that gets a task of this datum, of two; device 0 has so much to do already. */
+static unsigned place_beside(const char *policy, const od_alike *alike, double seconds, od_datum *datum)
+{
+    world_loads loads = {.device[0] = {.running = 1, .seconds = seconds}};
+    od_policy_env env = world_env(2, 1, &loads);
+    const od_policy_ops *ops;
+    env.alike = alike;
+    void *state = world_choose(policy, env, &ops);
+    od_task *task = world_task(0, &datum, (uint32_t[]){0}, 1);
+    assert_int_equal(ops->ready(state, task), OD_OK);
+    unsigned k = ops->pop(state, 1) != NULL;
+    assert_true(k || ops->pop(state, 0) == task);
+    ops->destroy(state);
+    world_task_free(task);
+    return k;
+}
+
+/* The other one gets it from there, it would have to get it back from the host. */
+static void test_what_leaves_a_device_comes_faster_to_others(void **unused)
+{
+    static const od_alike alike = {.ngroups = 1, .nsorts = 1};
+    (void)unused;
+    od_datum *datum = world_datum(0, 2, 2); /* 1 ms from a device, 2 ms from the host */
+    datum->valid = od_placeset_of(1);
+    datum->replica[1].state = OD_LEAVING;
+    assert_int_equal(place_beside("dmda", &alike, 0.5e-3, datum), 0);
+    assert_int_equal(place_beside("dmda", &alike, 1.5e-3, datum), 1);
+    free(datum);
+}
+
+/* With all loads on one link both would complete it at once. */
+static void test_of_equals_the_one_that_is_free(void **unused)
+{
+    (void)unused;
+    od_datum *datum = world_datum(0, 100, 2);
+    assert_int_equal(place_beside("dmdas:bus", NULL, 1e-3, datum), 1);
+    assert_int_equal(place_beside("dmdas:bus", NULL, 0, datum), 0);
+    free(datum);
+}
+
 static void test_destroy_with_tasks_left(void **unused)
 {
     (void)unused;
@@ -546,6 +586,8 @@ int main(void)
         cmocka_unit_test(test_never_starve),
         cmocka_unit_test(test_slow_devices_get_less),
         cmocka_unit_test(test_devices_get_what_they_are_fast_at),
+        cmocka_unit_test(test_what_leaves_a_device_comes_faster_to_others),
+        cmocka_unit_test(test_of_equals_the_one_that_is_free),
         cmocka_unit_test(test_destroy_with_tasks_left),
         cmocka_unit_test(test_plugin),
         cmocka_unit_test(test_allowed_victims),

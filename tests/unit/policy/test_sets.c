@@ -130,6 +130,30 @@ static void expect_near(od_topology *t, uint64_t bits, unsigned smaller, unsigne
     od_topology_destroy(t);
 }
 
+/* Where each is of a kind of its own there are more kinds of sets than are listed. */
+static void the_fastest_of_many_kinds(void **state)
+{
+    enum { MANY = 10 };
+    static const double rate[MANY] = {2, 1, 9, 7, 6, 10, 8, 3, 5, 4};
+    od_topology *t = od_topology_create(MANY);
+    od_device_sets sets;
+    (void)state;
+    for (int k = 0; k < MANY; k++) {
+        uint32_t link = od_topology_add_link(t, rate[k]);
+        set_ways(t, k, &link, &link, 1);
+        t->slowness.times[OD_SPEED_GENERAL][k] = rate[k]; /* what loads faster computes more slowly */
+    }
+    od_device_sets_find(t, od_placeset_below(MANY), &sets);
+    const od_placeset loading = {{1 << 2 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6}};
+    bool loads = false, computes = false;
+    for (unsigned i = 0; i < sets.count[MANY / 2]; i++) {
+        loads |= od_placeset_equal(sets.set[MANY / 2][i], loading);
+        computes |= od_placeset_equal(sets.set[MANY / 2][i], od_placeset_minus(od_placeset_below(MANY), loading));
+    }
+    assert_true(loads && computes);
+    od_topology_destroy(t);
+}
+
 static void one_device_more_or_less(void **state)
 {
     (void)state;
@@ -147,6 +171,7 @@ int main(void)
         cmocka_unit_test(one_kind_where_all_are_alike),
         cmocka_unit_test(with_the_slow_device_or_without),
         cmocka_unit_test(below_one_switch_or_two),
+        cmocka_unit_test(the_fastest_of_many_kinds),
         cmocka_unit_test(one_device_more_or_less),
         cmocka_unit_test(with_the_device_that_computes_slowly_or_without),
         cmocka_unit_test(copies_between_devices_count),

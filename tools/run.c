@@ -427,9 +427,16 @@ static bool set_role(const run_request *request)
            set_variable(OD_OPTION_PREFIX "STATS", "0", true);
 }
 
+/* UCX, which MPIs use, handles signals of errors, and SIGHUP, as soon as it is loaded. */
+static bool leave_signals(bool as_rank)
+{
+    return !as_rank || (set_variable("UCX_ERROR_SIGNALS", "", false) && set_variable("UCX_DEBUG_SIGNO", "0", false));
+}
+
 static bool prepare_environment(const run_request *request)
 {
-    return preload_library(is_rank(request)) && leave_out_hidden_helpers() && set_role(request) && set_defaults();
+    return preload_library(is_rank(request)) && leave_signals(is_rank(request)) && leave_out_hidden_helpers() &&
+           set_role(request) && set_defaults();
 }
 
 /* Returns the exit code where it has not. */

@@ -65,7 +65,7 @@ if [ -n "${E2E_THOROUGH-}" ]; then
     ran="a rank that opens its devices for 35 s"
     "$patient" $limit_s "$E2E_MPI" $mpi_options -n 1 "$E2E_COMMAND" run --stats=0 --backend=mpi "$E2E_BENCH/cholesky" "${arguments[@]}" \
         : -n 1 "$E2E_COMMAND" serve --devices=1 "$E2E_BENCH/cholesky" \
-        : -n 1 env LD_PRELOAD="$2" OTHER_HOST=slow OTHER_HOST_S=35 "$E2E_COMMAND" serve --devices=1 "$E2E_BENCH/cholesky" \
+        : -n 1 env LD_PRELOAD="${sanitizer:+$sanitizer:}$2" OTHER_HOST=slow OTHER_HOST_S=35 "$E2E_COMMAND" serve --devices=1 "$E2E_BENCH/cholesky" \
         >"$work/out" 2>"$work/err" </dev/null
     expect_exit 0 $? "$ran"
     same_checksum

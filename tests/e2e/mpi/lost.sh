@@ -46,12 +46,12 @@ done
 
 # Rank 0 stops for longer than others may be silent, as with its whole machine: nobody is lost.
 ran="rank 0 stopped for 4 s"
-rm -f "$work/pid"
+rm -f "$work/pid" "$work/err"
 "$patient" $limit_s "$E2E_MPI" $mpi_options -n 1 bash -c 'echo $$ >"$0"; exec "$@"' "$work/pid" \
     env OMPDARTS_DEBUG=jitter=0.02 OMPDARTS_LOG=info "$E2E_COMMAND" run --stats=0 --backend=mpi:silence=2 "$E2E_BENCH/cholesky" "${arguments[@]}" \
     : -n 3 "$E2E_COMMAND" serve --devices=1 "$E2E_BENCH/cholesky" >"$work/out" 2>"$work/err" </dev/null &
 job=$!
-while ! grep -q "^ompdarts: runtime: 3 devices" "$work/err" && kill -0 $job 2>/dev/null; do sleep 0.05; done
+while ! grep -qs "^ompdarts: runtime: 3 devices" "$work/err" && kill -0 $job 2>/dev/null; do sleep 0.05; done
 kill -STOP "$(cat "$work/pid")"
 sleep 4
 kill -CONT "$(cat "$work/pid")"

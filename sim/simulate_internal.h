@@ -91,6 +91,8 @@ struct simulation {
     uint32_t *ready;                /* a queue of those that have become ready and that the engine does not know yet */
     uint32_t first_ready, nready;
     bool watched; /* an actor looks whether what the guard holds back must be let go */
+    uint64_t cost_ns;                 /* the clock of scheduling costs */
+    uint64_t reading_ns, readings_ns; /* what a reading of it takes, and all so far */
     uint32_t done;
     wake_list wake;
     sg_sem_t finished;

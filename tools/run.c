@@ -427,36 +427,52 @@ static bool set_role(const run_request *request)
            set_variable(OD_OPTION_PREFIX "STATS", "0", true);
 }
 
-static bool prepare_environment(const run_request *request)
+/* UCX, which MPIs use, handles signals of errors, and SIGHUP, as soon as it is loaded. */
+static bool leave_signals(bool as_rank)
 {
-    return preload_library(is_rank(request)) && leave_out_hidden_helpers() && set_role(request) && set_defaults();
+    return !as_rank || (set_variable("UCX_ERROR_SIGNALS", "", false) && set_variable("UCX_DEBUG_SIGNO", "0", false));
 }
 
-static int become_program(int argc, char **argv, bool serves)
+static bool prepare_environment(const run_request *request)
 {
-    run_request request = {.serves = serves, .check = true};
+    return preload_library(is_rank(request)) && leave_signals(is_rank(request)) && leave_out_hidden_helpers() &&
+           set_role(request) && set_defaults();
+}
+
+/* Returns the exit code where it has not. */
+static int become_program(int argc, char **argv, run_request *request)
+{
     char path[PATH_MAX];
     int exit_code;
-    int program = parse_command_line(argc, argv, &request, &exit_code);
+    int program = parse_command_line(argc, argv, request, &exit_code);
 
     if (program < 0)
         return exit_code;
     od_log_set_level(OD_LOG_ERROR); /* the library warns about unknown names once it is loaded */
-    if (!od_tool_accept_options(request.typed) || !accept_program(argv[program], &request, path))
+    if (!od_tool_accept_options(request->typed) || !accept_program(argv[program], request, path))
         return OD_EXIT_REFUSED;
-    if (!prepare_environment(&request))
+    if (!prepare_environment(request))
         return OD_EXIT_FAILURE;
     execv(path, argv + program);
     od_tool_error("cannot run '%s': %s", argv[program], strerror(errno));
     return OD_EXIT_REFUSED;
 }
 
+static int run(int argc, char **argv, bool serves)
+{
+    run_request request = {.serves = serves, .check = true};
+    int exit_code = become_program(argc, argv, &request);
+    if (is_rank(&request))
+        od_mpi_end_job(exit_code);
+    return exit_code;
+}
+
 int od_tool_run(int argc, char **argv)
 {
-    return become_program(argc, argv, false);
+    return run(argc, argv, false);
 }
 
 int od_tool_serve(int argc, char **argv)
 {
-    return become_program(argc, argv, true);
+    return run(argc, argv, true);
 }

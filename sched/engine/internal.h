@@ -119,6 +119,7 @@ struct od_engine {
     /* By node: loads from its devices to those of others that are under way, and from those; and how many of the latter
      * it takes at once (card.c). */
     unsigned far_sends[OD_MAX_DEVICES], far_loads[OD_MAX_DEVICES], card_loads[OD_MAX_DEVICES];
+    od_placeset awaiting; /* devices whose `awaiting` is not 0 */
     od_known *known; /* NULL: not wanted */
     od_active active;
     od_placeset working; /* the active devices, */

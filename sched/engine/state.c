@@ -338,6 +338,7 @@ bool od_engine_is_valid(const od_engine *e)
         EXPECT(c.resident[k] == device->resident.count);
         EXPECT(c.leaving[k] == device->leaving_bytes);
         EXPECT(device->blocked <= device->running);
+        EXPECT(od_placeset_has(e->awaiting, k) == (device->awaiting > 0));
         EXPECT(device->buffer.count <= e->room + device->running + e->dropped);
         EXPECT(!od_device_is_lost(e, (int)k) ||
                !(device->buffer.count + device->committed.count + device->forced.count));

@@ -59,15 +59,16 @@ sanitizer=$(ldd "$E2E_LIBRARY" | awk '/libclang_rt\./ { print $3; exit }')
 preload=${sanitizer:+$sanitizer:}$E2E_LIBRARY
 if [ -n "$sanitizer" ] && [ -n "${E2E_MPI-}" ]; then # in the ranks alone, not in mpirun; a symbolizer would be a rank, too
     cat "$sources"/../suppressions/leak{,_mpi}.txt >"$work/leak.txt"
-    cat >"$work/ompdarts" <<END
+    mkdir "$work/bin" # $work/ompdarts may be where measurements are kept
+    cat >"$work/bin/ompdarts" <<END
 #!/bin/sh
 export LD_PRELOAD=$sanitizer:$E2E_KEEP_MODULES\${LD_PRELOAD:+:\$LD_PRELOAD}
 export ASAN_OPTIONS=\$ASAN_OPTIONS:symbolize=0 LSAN_OPTIONS=suppressions=$work/leak.txt:print_suppressions=0
 export UBSAN_OPTIONS=\$UBSAN_OPTIONS:symbolize=0 TSAN_OPTIONS=\$TSAN_OPTIONS:symbolize=0
 exec "$E2E_COMMAND" "\$@"
 END
-    chmod +x "$work/ompdarts"
-    E2E_COMMAND=$work/ompdarts
+    chmod +x "$work/bin/ompdarts"
+    E2E_COMMAND=$work/bin/ompdarts
 fi
 # A program's own crashes are not for the sanitizer to report.
 own_crashes=("ASAN_OPTIONS=${ASAN_OPTIONS-}:handle_segv=0:handle_abort=0" "TSAN_OPTIONS=${TSAN_OPTIONS-}:handle_segv=0:handle_abort=0"

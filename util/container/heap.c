@@ -37,6 +37,13 @@ od_status od_heap_reserve(od_heap *heap, uint32_t capacity)
     return OD_OK;
 }
 
+void od_heap_use(od_heap *heap, uint32_t *items, uint32_t *position, uint32_t capacity)
+{
+    heap->items = items;
+    heap->position = position;
+    heap->capacity = capacity;
+}
+
 static void place(od_heap *heap, uint32_t at, uint32_t item)
 {
     heap->items[at] = item;

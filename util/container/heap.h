@@ -33,6 +33,8 @@ void od_heap_clear(od_heap *heap); /* takes all items out */
 void od_heap_free(od_heap *heap);
 /* Makes room for items 0 .. capacity-1. */
 od_status od_heap_reserve(od_heap *heap, uint32_t capacity);
+/* Instead of that, and of od_heap_free(): in memory of the owner's, to which both arrays have been copied. */
+void od_heap_use(od_heap *heap, uint32_t *items, uint32_t *position, uint32_t capacity);
 
 void od_heap_push(od_heap *heap, uint32_t item);
 void od_heap_remove(od_heap *heap, uint32_t item);

@@ -18,6 +18,10 @@
 /* "run" or "serve": set by the command for the program that it becomes, which removes it. */
 #define OD_MPI_ROLE "_OMPDARTS_MPI_ROLE"
 
+/* Where a process that is to be a rank ends before MPI begins, and before OD_MPI_ROLE is removed: the others would wait
+ * for it. Ends the job, with this exit code. */
+void od_mpi_end_job(int exit_code);
+
 /* A kernel, as all ranks know it. */
 typedef struct od_mpi_kernel {
     uint64_t name;  /* a hash */

@@ -19,6 +19,7 @@ enum {
     SHORT_NAP_NS = 20000,
     LONG_NAP_NS = 500000,
     TICK_NS = 10 * 1000 * 1000,
+    STOPPED_NS = 500 * 1000 * 1000, /* without a tick: the process was stopped, or the machine, or had no processor */
 };
 
 #define PATIENCE_NS (2 * OD_NS_PER_S) /* with what is still to be sent at the end */
@@ -44,6 +45,7 @@ struct od_post {
     od_list new_letters, new_moves; /* letter.node, od_move.node */
     atomic_bool has_new;            /* one of them is not empty: a look at it needs no lock */
     /* The post's thread's own: */
+    uint64_t ticked_ns;
     od_list letters, moves; /* under way */
     MPI_Request incoming;
     char *inbox; /* OD_MPI_LONGEST bytes */
@@ -251,21 +253,39 @@ static bool step(od_post *post)
     return (post->ops->work && post->ops->work(post->arg)) || any;
 }
 
+/* What others have said meanwhile has still to be read. */
+static void leave_out(od_post *post, uint64_t time_ns, uint64_t now_ns)
+{
+    for (int rank = 0; rank < post->ranks; rank++) {
+        uint64_t later_ns = post->heard_ns[rank] + time_ns;
+        post->heard_ns[rank] = later_ns < now_ns ? later_ns : now_ns;
+    }
+}
+
+/* False: the last one. */
+static bool tick(od_post *post, uint64_t now_ns)
+{
+    uint64_t since_ns = now_ns - post->ticked_ns;
+    if (since_ns > STOPPED_NS)
+        leave_out(post, since_ns, now_ns);
+    post->ticked_ns = now_ns;
+    return post->ops->tick(post->arg, now_ns);
+}
+
 void od_post_run(od_post *post)
 {
-    uint64_t now = od_clock_ns(), last_ns = now, tick_ns = now, end_ns = now;
+    uint64_t now = od_clock_ns(), last_ns = now, end_ns = now;
     bool works = true;
     od_thread_nap_short();
+    post->ticked_ns = now;
     await_message(post);
     while (works || ((post->letters.count || atomic_load(&post->has_new)) && now < end_ns)) {
         bool any = step(post);
         now = od_clock_ns();
         end_ns = works ? now + PATIENCE_NS : end_ns;
         last_ns = any ? now : last_ns;
-        if (works && now >= tick_ns) {
-            works = post->ops->tick(post->arg, now);
-            tick_ns = now + TICK_NS;
-        }
+        if (works && now >= post->ticked_ns + TICK_NS)
+            works = tick(post, now);
         if (!any && works)
             rest(post, now - last_ns);
     }

@@ -191,9 +191,18 @@ void ompdarts_mpi_v1_end(void)
         end_mpi();
 }
 
-/* A program that has offloaded nothing. */
+static pid_t loaded;
+
+__attribute__((constructor)) static void begin_to_load(void)
+{
+    loaded = getpid();
+}
+
+/* A program that has offloaded nothing, or ends in a constructor. */
 __attribute__((destructor)) static void end_at_last(void)
 {
+    if (!process && getpid() == loaded && od_environment(OD_MPI_ROLE))
+        od_mpi_end_job(EXIT_FAILURE);
     ompdarts_mpi_v1_end();
 }
 

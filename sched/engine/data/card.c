@@ -83,15 +83,15 @@ void od_card_serve(od_engine *e, int from, int to)
         return;
     const unsigned *node_of = e->config.topology->node;
     unsigned node = node_of[to];
-    for (unsigned k = 0; k < e->config.ndevices; k++) {
-        if (!e->device[k].awaiting || node_of[k] != node)
+    for (od_placeset_walk at = od_placeset_begin(e->awaiting); od_placeset_next(&at);) {
+        if (node_of[at.place] != node)
             continue;
-        collect(&e->device[k].committed, k, false, all, &count);
-        collect(&e->device[k].buffer, k, true, all, &count);
+        collect(&e->device[at.place].committed, at.place, false, all, &count);
+        collect(&e->device[at.place].buffer, at.place, true, all, &count);
     }
     for (size_t i = 0; i < count && has_room(e, node); i++)
         load_all(e, all[i].k, all[i].task);
-    for (unsigned k = 0; k < e->config.ndevices && !e->far_loads[node]; k++)
-        if (e->device[k].awaiting && node_of[k] == node)
-            load_others(e, k);
+    for (od_placeset_walk at = od_placeset_begin(e->awaiting); !e->far_loads[node] && od_placeset_next(&at);)
+        if (node_of[at.place] == node)
+            load_others(e, at.place);
 }

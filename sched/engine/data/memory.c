@@ -53,6 +53,7 @@ void od_memory_await_source(od_engine *e, od_datum *d, unsigned k)
     d->replica[k].awaits_source = true;
     d->nawaiting++;
     e->device[k].awaiting++;
+    od_placeset_add(&e->awaiting, k);
 }
 
 static void stop_awaiting(od_engine *e, od_datum *d, unsigned k)
@@ -61,7 +62,8 @@ static void stop_awaiting(od_engine *e, od_datum *d, unsigned k)
         return;
     d->replica[k].awaits_source = false;
     d->nawaiting--;
-    e->device[k].awaiting--;
+    if (--e->device[k].awaiting == 0)
+        od_placeset_remove(&e->awaiting, k);
 }
 
 static void free_memory(od_engine *e, od_datum *d, unsigned k)

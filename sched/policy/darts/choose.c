@@ -31,41 +31,53 @@ static inline void park_if_second(struct view *view, uint32_t id)
         park(view, id);
 }
 
-/* Asks for what the key of the raised datum is made of, then for the one that it is compared with first. */
-PREFETCH void prefetch_key(const struct view *view, uint32_t i)
+/* Asks for what the datum's key is made of. */
+PREFETCH void prefetch_key(const struct view *view, const od_heap *heap, uint32_t id)
+{
+    __builtin_prefetch(want_of(view, id));
+    __builtin_prefetch(&view->rank[id], 1);
+    __builtin_prefetch(&view->transfer[id]);
+    __builtin_prefetch(&heap->position[id]);
+    __builtin_prefetch(&view->missing->standing[id], 1);
+    __builtin_prefetch(&view->missing->common[id]);
+}
+
+/* Asks for that of one of the data in a list, and for what one before it is compared with first. */
+PREFETCH void prefetch_listed(const struct view *view, const od_heap *heap, const uint32_t *ids, uint32_t count,
+                              uint32_t i)
 {
     if (!view->missing->large)
         return;
-    if (i < view->nraised) {
-        uint32_t id = view->raised[i];
-        __builtin_prefetch(want_of(view, id));
-        __builtin_prefetch(&view->rank[id], 1);
-        __builtin_prefetch(&view->transfer[id]);
-        __builtin_prefetch(&view->first.position[id]);
-        __builtin_prefetch(&view->missing->standing[id], 1);
-        __builtin_prefetch(&view->missing->common[id]);
-    }
-    if (i >= PREFETCH_AHEAD / 2 && i - PREFETCH_AHEAD / 2 < view->nraised) {
-        uint32_t position = view->first.position[view->raised[i - PREFETCH_AHEAD / 2]]; /* from 1 */
+    if (i < count)
+        prefetch_key(view, heap, ids[i]);
+    if (i >= PREFETCH_AHEAD / 2 && i - PREFETCH_AHEAD / 2 < count) {
+        uint32_t position = heap->position[ids[i - PREFETCH_AHEAD / 2]]; /* from 1 */
         if (position > 1)
-            __builtin_prefetch(&view->rank[view->first.items[position / 2 - 1]]);
+            __builtin_prefetch(&view->rank[heap->items[position / 2 - 1]]);
     }
+}
+
+/* With a threshold, where nothing but the place in the order counts. */
+static void push_in_order(struct view *view, uint32_t id)
+{
+    set_tie(view, id, tie_of(view, id));
+    od_heap_push(&view->first, id);
 }
 
 static void update_first(struct view *view)
 {
     for (uint32_t i = 0; i < PREFETCH_AHEAD; i++)
-        prefetch_key(view, i);
+        prefetch_listed(view, &view->first, view->raised, view->nraised, i);
     for (uint32_t i = 0; i < view->nraised; i++) {
         uint32_t id = view->raised[i];
-        prefetch_key(view, i + PREFETCH_AHEAD);
+        prefetch_listed(view, &view->first, view->raised, view->nraised, i + PREFETCH_AHEAD);
         od_placeset_remove(&view->missing->standing[id].raised, view->k);
         if (!belongs_first(view, id))
             park_if_second(view, id);
         else if (!view->missing->rules.threshold)
             update_rank(view, &view->first, &view->second, id);
         else if (!od_heap_contains(&view->first, id))
-            od_heap_push(&view->first, id);
+            push_in_order(view, id);
     }
     view->nraised = 0;
 }
@@ -74,8 +86,11 @@ static void update_first(struct view *view)
 static void update_second(struct view *view)
 {
     od_missing *missing = view->missing;
+    for (uint32_t i = 0; i < PREFETCH_AHEAD; i++)
+        prefetch_listed(view, &view->second, view->parked, view->nparked, i);
     for (uint32_t i = 0; i < view->nparked; i++) {
         uint32_t id = view->parked[i];
+        prefetch_listed(view, &view->second, view->parked, view->nparked, i + PREFETCH_AHEAD);
         od_placeset_remove(&missing->standing[id].parked, view->k);
         if (belongs_second(view, id))
             update_rank(view, &view->second, &view->first, id);

@@ -61,6 +61,7 @@ static inline void raise_candidates(od_missing *missing, uint32_t id)
     struct standing *standing = &missing->standing[id];
     od_placeset absent = missing->absent[id];
     od_placeset freeing = od_placeset_intersection(absent, od_placeset_minus(standing->freeing, standing->raised));
+    prefetch_on(missing, freeing, id);
     for (od_placeset_walk at = od_placeset_begin(freeing); od_placeset_next(&at);) {
         struct view *view = &missing->views[at.place];
         if (want_of(view, id)->s0.count) {
@@ -73,6 +74,7 @@ static inline void raise_candidates(od_missing *missing, uint32_t id)
     }
     od_placeset known = od_placeset_union(standing->freeing, standing->parked);
     od_placeset others = od_placeset_intersection(absent, od_placeset_minus(standing->counted, known));
+    prefetch_on(missing, others, id);
     for (od_placeset_walk at = od_placeset_begin(others); od_placeset_next(&at);) {
         struct view *view = &missing->views[at.place];
         if (want_of(view, id)->s1.count)
@@ -224,11 +226,23 @@ static struct lacking lacking_of(const od_missing *missing, const struct slot *s
                             .two = slot->ninputs > 2 ? od_placeset_minus(several, many) : OD_NO_PLACES};
 }
 
+/* Asks for the counters that count_in() and count_out() will touch. */
+PREFETCH void prefetch_counters(const od_missing *missing, const struct slot *slot, struct lacking lacking)
+{
+    if (!missing->large)
+        return;
+    const uint32_t *inputs = inputs_of(slot);
+    od_placeset few = od_placeset_union(lacking.one, lacking.two);
+    for (uint32_t i = 0; i < slot->ninputs; i++)
+        prefetch_on(missing, od_placeset_intersection(missing->absent[inputs[i]], few), inputs[i]);
+}
+
 /* Counts a new ready task on all devices; what it lacks may have become a better choice. */
 static void count_in(od_missing *missing, const struct slot *slot, uint32_t number)
 {
     const uint32_t *inputs = inputs_of(slot);
     struct lacking lacking = lacking_of(missing, slot);
+    prefetch_counters(missing, slot, lacking);
     for (od_placeset_walk at = od_placeset_begin(lacking.none); od_placeset_next(&at);)
         free_add(&missing->views[at.place], number);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
@@ -246,20 +260,6 @@ static void count_in(od_missing *missing, const struct slot *slot, uint32_t numb
         if (slot->ninputs == 2)
             set_add(&missing->common[id].s1, slot->priority);
         raise_all(missing, id);
-    }
-}
-
-/* Asks for the counters that count_out() will touch. */
-PREFETCH void prefetch_counters(const od_missing *missing, const struct slot *slot, struct lacking lacking)
-{
-    if (!missing->large)
-        return;
-    const uint32_t *inputs = inputs_of(slot);
-    for (uint32_t i = 0; i < slot->ninputs; i++) {
-        od_placeset few =
-            od_placeset_intersection(missing->absent[inputs[i]], od_placeset_union(lacking.one, lacking.two));
-        for (od_placeset_walk at = od_placeset_begin(few); od_placeset_next(&at);)
-            __builtin_prefetch(&missing->views[at.place].want[inputs[i]], 1);
     }
 }
 

@@ -144,6 +144,7 @@ struct od_missing {
     uint32_t *taken;           /* slots on their way into a plan */
     uint32_t ntaken;
     uint32_t *looked; /* data looked at, with a threshold */
+    void *by_data;    /* the views' arrays by datum, zeros at first */
     struct view views[];
 };
 
@@ -221,10 +222,12 @@ static inline od_missing_key key_of(const struct view *view, uint32_t id)
                             .max_prio = want->s0.count ? want->s0.top.priority : s1_priority(view, id)};
 }
 
-/* The datum's place in the device's order, the highest first. */
+/* The datum's place in the device's order, the highest first, drawn when it is first asked for. */
 static inline uint32_t tie_of(const struct view *view, uint32_t id)
 {
-    return (uint32_t)view->rank[id].word[3];
+    const od_missing *missing = view->missing;
+    uint32_t tie = (uint32_t)view->rank[id].word[3];
+    return tie ? tie : od_missing_tie(missing->env.seed, view->k, missing->sources[id].datum->tie) | UINT32_C(1) << 31;
 }
 
 /* Sets it for a datum that is in no heap. */

@@ -64,7 +64,13 @@ typedef struct od_missing_rules {
 
 /* The place of a datum (by its id) in the order of device k (its highest bit is set), or of a task (id) in that of
  * tasks (k = ndevices). */
-uint32_t od_missing_tie(uint64_t seed, unsigned k, uint64_t id);
+static inline uint32_t od_missing_tie(uint64_t seed, unsigned k, uint64_t id)
+{
+    uint64_t z = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15) + id * UINT64_C(0xd1342543de82ef95) + k; /* splitmix64 */
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (uint32_t)((z ^ (z >> 31)) >> 32);
+}
 
 od_status od_missing_create(const od_policy_env *env, const od_missing_rules *rules, od_missing **missing);
 /* Tasks still owned are forgotten, data are not looked at. */

@@ -14,15 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* splitmix64 */
-uint32_t od_missing_tie(uint64_t seed, unsigned k, uint64_t id)
-{
-    uint64_t z = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15) + id * UINT64_C(0xd1342543de82ef95) + k;
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (uint32_t)((z ^ (z >> 31)) >> 32);
-}
-
 /* Candidates: the better one first, ties at random. */
 static bool candidate_before(const void *owner, uint32_t a, uint32_t b)
 {
@@ -82,18 +73,10 @@ static void free_inputs(struct slot *slot)
 void od_missing_destroy(od_missing *missing)
 {
     for (unsigned k = 0; k < missing->env.ndevices; k++) {
-        struct view *view = &missing->views[k];
-        od_heap_free(&view->first);
-        od_heap_free(&view->second);
-        free_lines(view->want);
-        free(view->transfer);
-        free(view->planned_reads);
-        free_lines(view->rank);
-        free(view->free);
-        free(view->free_words);
-        free(view->raised);
-        free(view->parked);
+        free(missing->views[k].free);
+        free(missing->views[k].free_words);
     }
+    free(missing->by_data);
     for (uint32_t number = 0; number < missing->nslots; number++)
         free_inputs(&missing->slots[number]);
     for (uint32_t id = 0; id < missing->ndata; id++)
@@ -149,28 +132,75 @@ static uint32_t larger(uint32_t capacity, uint32_t needed)
     return grown > needed ? grown : needed;
 }
 
+/* A part of a view's memory for `wanted` elements, the first of which are the old ones. */
+static void *part(char **memory, const void *old, uint32_t old_count, uint32_t wanted, size_t size)
+{
+    char *begin = *memory;
+    if (old_count)
+        memcpy(begin, old, old_count * size);
+    *memory += wanted * size;
+    return begin;
+}
+
+static void move_heap(od_heap *heap, char **memory, uint32_t old, uint32_t wanted)
+{
+    uint32_t *items = part(memory, heap->items, heap->count, wanted, sizeof *items);
+    uint32_t *position = part(memory, heap->position, old, wanted, sizeof *position);
+    od_heap_use(heap, items, position, wanted);
+}
+
+enum { BYTES_OF_VIEW = sizeof(struct want) + sizeof(od_missing_rank) + sizeof(struct transfer) + 7 * sizeof(uint32_t) };
+
+static void move_view(struct view *view, char *memory, uint32_t old, uint32_t wanted)
+{
+    view->want = part(&memory, view->want, old, wanted, sizeof *view->want);
+    view->rank = part(&memory, view->rank, old, wanted, sizeof *view->rank);
+    view->transfer = part(&memory, view->transfer, old, wanted, sizeof *view->transfer);
+    view->planned_reads = part(&memory, view->planned_reads, old, wanted, sizeof *view->planned_reads);
+    view->raised = part(&memory, view->raised, view->nraised, wanted, sizeof *view->raised);
+    view->parked = part(&memory, view->parked, view->nparked, wanted, sizeof *view->parked);
+    move_heap(&view->first, &memory, old, wanted);
+    move_heap(&view->second, &memory, old, wanted);
+}
+
+/* In one block, whose pages come when they are first used. */
+static bool grow_views(od_missing *missing, uint32_t old, uint32_t wanted)
+{
+    const size_t bytes = (size_t)wanted * BYTES_OF_VIEW;
+    char *memory = od_calloc(missing->env.ndevices * bytes + LINE, 1);
+    if (!memory)
+        return false;
+    char *first = memory + -(uintptr_t)memory % LINE;
+    for (unsigned k = 0; k < missing->env.ndevices; k++)
+        move_view(&missing->views[k], first + k * bytes, old, wanted);
+    free(missing->by_data);
+    missing->by_data = memory;
+    return true;
+}
+
+/* Whole cache lines of each array. Room that is not used takes no pages; with many devices copies cost more. */
+static uint32_t more_data(const od_missing *missing, uint32_t needed)
+{
+    enum { MANY_DEVICES = 64, AT_FIRST = 2048, EACH = LINE / sizeof(uint32_t) };
+    uint32_t grown = larger(missing->ndata, needed);
+    if (missing->env.ndevices > MANY_DEVICES)
+        grown = needed > AT_FIRST ? 2 * needed : AT_FIRST;
+    return (grown + EACH - 1) / EACH * EACH;
+}
+
 static od_status reserve_data(od_missing *missing, uint32_t count)
 {
     if (count <= missing->ndata)
         return OD_OK;
-    uint32_t old = missing->ndata, wanted = larger(old, count);
+    uint32_t old = missing->ndata, wanted = more_data(missing, count);
     if (!od_array_grow(&missing->sources, old, wanted, sizeof *missing->sources) ||
         !od_array_extend(&missing->looked, wanted, sizeof *missing->looked) ||
         !grow_lines(&missing->standing, old, wanted, sizeof *missing->standing) ||
         !od_array_grow(&missing->common, old, wanted, sizeof *missing->common) ||
         !od_array_grow(&missing->absent, old, wanted, sizeof *missing->absent))
         return OD_ENOMEM;
-    for (unsigned k = 0; k < missing->env.ndevices; k++) {
-        struct view *view = &missing->views[k];
-        if (!grow_lines(&view->want, old, wanted, sizeof *view->want) ||
-            !od_array_grow(&view->transfer, old, wanted, sizeof *view->transfer) ||
-            !od_array_grow(&view->planned_reads, old, wanted, sizeof *view->planned_reads) ||
-            !grow_lines(&view->rank, old, wanted, sizeof *view->rank) ||
-            !od_array_extend(&view->raised, wanted, sizeof *view->raised) ||
-            !od_array_extend(&view->parked, wanted, sizeof *view->parked) || od_heap_reserve(&view->first, wanted) ||
-            od_heap_reserve(&view->second, wanted))
-            return OD_ENOMEM;
-    }
+    if (!grow_views(missing, old, wanted))
+        return OD_ENOMEM;
     missing->ndata = wanted;
     missing->large = missing->large || (uint64_t)wanted * missing->env.ndevices > LARGE;
     return OD_OK;
@@ -231,6 +261,16 @@ void od_missing_stamp(od_missing *missing, uint32_t id)
     missing->newest = id + 1;
 }
 
+/* Another datum had the id before. */
+static void clear_views(od_missing *missing, uint32_t id)
+{
+    for (unsigned k = 0; k < missing->env.ndevices; k++) {
+        missing->views[k].want[id] = (struct want){0};
+        missing->views[k].planned_reads[id] = 0;
+        set_tie(&missing->views[k], id, 0);
+    }
+}
+
 /* The first task that reads the datum: where it is now is read from its replicas. */
 static void open_source(od_missing *missing, const od_datum *datum)
 {
@@ -247,10 +287,9 @@ static void open_source(od_missing *missing, const od_datum *datum)
             od_placeset_add(&standing->resident, k);
         if (!od_datum_is_expected(datum, k))
             od_placeset_add(&absent, k);
-        missing->views[k].want[datum->id] = (struct want){0};
-        missing->views[k].planned_reads[datum->id] = 0;
-        set_tie(&missing->views[k], datum->id, od_missing_tie(missing->env.seed, k, datum->tie) | UINT32_C(1) << 31);
     }
+    if (missing->common[datum->id].version)
+        clear_views(missing, datum->id);
     missing->absent[datum->id] = absent;
     missing->common[datum->id].s1 = (struct set){0};
     missing->common[datum->id].version++;

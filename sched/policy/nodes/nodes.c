@@ -34,12 +34,12 @@ struct node {
     unsigned first, count; /* of its devices, in nodes.member */
     double within;         /* bytes/s between two of them */
     uint64_t planned_ns;   /* of tasks planned for them */
+    od_placeset members;
 };
 
 struct device {
     od_ready *ready;
     uint64_t planned_ns;
-    uint64_t steal_at; /* of nodes.arrived: when stealing is tried again */
 };
 
 struct nodes {
@@ -48,7 +48,9 @@ struct nodes {
     uint64_t steals;
     od_assign assign;
     unsigned count;
-    uint64_t arrived;                 /* tasks, so far */
+    od_placeset filled;               /* devices with planned tasks */
+    od_placeset worked;               /* devices of nodes with planned time */
+    od_placeset thieves;              /* devices that have not tried in vain to steal since the last task arrived */
     double card;                      /* bytes/s between two nodes */
     unsigned node_of[OD_MAX_DEVICES]; /* by device */
     unsigned member[OD_MAX_DEVICES];  /* devices, node by node */
@@ -79,6 +81,7 @@ static void find_members(struct nodes *s)
             if (topology && topology->node[k] != i)
                 continue;
             s->node_of[k] = s->count;
+            od_placeset_add(&node->members, k);
             s->member[members++] = k;
         }
         node->count = members - node->first;
@@ -229,6 +232,20 @@ static unsigned choose_device(const struct nodes *s, const od_task *task, unsign
 
 /* --- plans ------------------------------------------------------------------ */
 
+/* What is planned for the device has changed by so much. */
+static void note_planned(struct nodes *s, unsigned k, uint64_t more_ns, uint64_t less_ns)
+{
+    struct node *node = &s->node[s->node_of[k]];
+    s->device[k].planned_ns += more_ns - less_ns;
+    node->planned_ns += more_ns - less_ns;
+    s->worked =
+        node->planned_ns ? od_placeset_union(s->worked, node->members) : od_placeset_minus(s->worked, node->members);
+    if (od_ready_plan(s->device[k].ready)->tasks.count)
+        od_placeset_add(&s->filled, k);
+    else
+        od_placeset_remove(&s->filled, k);
+}
+
 static od_status plan(struct nodes *s, od_task *task, unsigned k)
 {
     const od_datum *datum = od_assign_main(task);
@@ -239,15 +256,8 @@ static od_status plan(struct nodes *s, od_task *task, unsigned k)
     od_status status = od_ready_push(s->device[k].ready, task, ns);
     if (status)
         return status;
-    s->device[k].planned_ns += ns;
-    s->node[node].planned_ns += ns;
+    note_planned(s, k, ns, 0);
     return OD_OK;
-}
-
-static void unplan(struct nodes *s, unsigned k, uint64_t ns)
-{
-    s->device[k].planned_ns -= ns;
-    s->node[s->node_of[k]].planned_ns -= ns;
 }
 
 static void emit_place(const struct nodes *s, od_task *task, unsigned k, bool assigned)
@@ -267,7 +277,7 @@ static od_status nodes_ready(void *state, od_task *task)
     struct nodes *s = state;
     unsigned node = choose_node(s, task), k = choose_device(s, task, node);
     const od_datum *datum = od_assign_main(task);
-    s->arrived++;
+    s->thieves = od_placeset_below(s->env.ndevices);
     emit_place(s, task, k, datum && od_assign_node(&s->assign, datum) == node);
     return plan(s, task, k);
 }
@@ -330,7 +340,7 @@ static bool steal_from(struct nodes *s, unsigned victim, unsigned thief)
     if (!task || given(s, victim) < times * (given(s, thief) + loads_of_device(s, task, thief)))
         return false;
     emit_theft(s, task, victim, thief);
-    unplan(s, victim, od_ready_remove(s->device[victim].ready, task));
+    note_planned(s, victim, 0, od_ready_remove(s->device[victim].ready, task));
     od_status status = plan(s, task, thief);
     if (status) /* out of memory: here it had room */
         plan(s, task, victim);
@@ -339,15 +349,14 @@ static bool steal_from(struct nodes *s, unsigned victim, unsigned thief)
 
 static bool steal(struct nodes *s, unsigned thief)
 {
-    struct device *device = &s->device[thief];
-    if (!s->steals || s->arrived < device->steal_at)
+    if (!s->steals || !od_placeset_has(s->thieves, thief))
         return false;
     unsigned own = s->node_of[thief];
     if (steal_from(s, most_loaded(s, own, thief), thief))
         return true;
     if (s->steals > 1 && s->node[own].planned_ns == 0 && steal_from(s, most_loaded(s, busiest_node(s), thief), thief))
         return true;
-    device->steal_at = s->arrived + 1;
+    od_placeset_remove(&s->thieves, thief);
     return false;
 }
 
@@ -361,8 +370,17 @@ static od_task *nodes_pop(void *state, unsigned k)
     if (!task && !od_policy_is_idle(&s->env, k) && steal(s, k))
         task = od_ready_pop(s->device[k].ready, &ns);
     if (task)
-        unplan(s, k, ns);
+        note_planned(s, k, 0, ns);
     return task;
+}
+
+static od_placeset nodes_offers(void *state)
+{
+    const struct nodes *s = state;
+    if (!s->steals || od_placeset_is_empty(s->filled))
+        return s->filled;
+    od_placeset thieves = s->steals > 1 ? s->thieves : od_placeset_intersection(s->thieves, s->worked);
+    return od_placeset_union(s->filled, thieves);
 }
 
 /* --- what happens to data ------------------------------------------------ */
@@ -402,7 +420,9 @@ static bool nodes_is_valid(void *state)
     uint64_t devices = 0, nodes = 0;
     for (unsigned k = 0; k < s->env.ndevices; k++) {
         if (!od_ready_is_valid(s->device[k].ready) ||
-            (s->device[k].planned_ns && !od_ready_plan(s->device[k].ready)->tasks.count))
+            (s->device[k].planned_ns && !od_ready_plan(s->device[k].ready)->tasks.count) ||
+            od_placeset_has(s->filled, k) != (od_ready_plan(s->device[k].ready)->tasks.count > 0) ||
+            od_placeset_has(s->worked, k) != (s->node[s->node_of[k]].planned_ns > 0))
             return false;
         devices += s->device[k].planned_ns;
     }
@@ -423,6 +443,7 @@ static const od_policy_ops nodes_ops = {
     .destroy = nodes_destroy,
     .ready = nodes_ready,
     .pop = nodes_pop,
+    .offers = nodes_offers,
     .incoming = nodes_incoming,
     .evicted = nodes_evicted,
     .started = nodes_started,

@@ -44,12 +44,28 @@ for ((i = 0; i < $1; i++)); do
 done
 [ -z "${E2E_THOROUGH-}" ] || lose KILL $((2000 + RANDOM % 2000)) --enable-recovery # mpirun lets the others go on
 
+# Rank 0 stops for longer than others may be silent, as with its whole machine: nobody is lost.
+ran="rank 0 stopped for 4 s"
+rm -f "$work/pid" "$work/err"
+"$patient" $limit_s "$E2E_MPI" $mpi_options -n 1 bash -c 'echo $$ >"$0"; exec "$@"' "$work/pid" \
+    env OMPDARTS_DEBUG=jitter=0.02 OMPDARTS_LOG=info "$E2E_COMMAND" run --stats=0 --backend=mpi:silence=2 "$E2E_BENCH/cholesky" "${arguments[@]}" \
+    : -n 3 "$E2E_COMMAND" serve --devices=1 "$E2E_BENCH/cholesky" >"$work/out" 2>"$work/err" </dev/null &
+job=$!
+while ! grep -qs "^ompdarts: runtime: 3 devices" "$work/err" && kill -0 $job 2>/dev/null; do sleep 0.05; done
+kill -STOP "$(cat "$work/pid")"
+sleep 4
+kill -CONT "$(cat "$work/pid")"
+wait $job
+expect_exit 0 $? "$ran"
+same_checksum
+! grep -q "has not been heard of" "$work/err" || fail "$ran: $(grep "has not been heard of" "$work/err")"
+
 # A rank whose devices take longer to open than others may be silent.
 if [ -n "${E2E_THOROUGH-}" ]; then
     ran="a rank that opens its devices for 35 s"
     "$patient" $limit_s "$E2E_MPI" $mpi_options -n 1 "$E2E_COMMAND" run --stats=0 --backend=mpi "$E2E_BENCH/cholesky" "${arguments[@]}" \
         : -n 1 "$E2E_COMMAND" serve --devices=1 "$E2E_BENCH/cholesky" \
-        : -n 1 env LD_PRELOAD="$2" OTHER_HOST=slow OTHER_HOST_S=35 "$E2E_COMMAND" serve --devices=1 "$E2E_BENCH/cholesky" \
+        : -n 1 env LD_PRELOAD="${sanitizer:+$sanitizer:}$2" OTHER_HOST=slow OTHER_HOST_S=35 "$E2E_COMMAND" serve --devices=1 "$E2E_BENCH/cholesky" \
         >"$work/out" 2>"$work/err" </dev/null
     expect_exit 0 $? "$ran"
     same_checksum

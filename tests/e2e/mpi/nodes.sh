@@ -6,7 +6,7 @@
 # Ranks on three nodes, for all that their hosts' names say, one of which is that of rank 0: what each node and the network
 # reach is measured at the first run, and kept.
 . "$(dirname "$0")/../common.sh"
-shim=$1
+shim=${sanitizer:+$sanitizer:}$1
 cholesky=$E2E_BENCH/cholesky
 plain 0 "$cholesky" 8 96
 
@@ -31,9 +31,9 @@ for link in "${links[@]}"; do
 done
 [ "$(grep -c "profile: link" "$work/err")" -eq ${#links[@]} ] || fail "$ran: other links: $(grep "profile: link" "$work/err")"
 run "second run"
-! grep -q "profile: link" "$work/err" || fail "$ran: links are measured again"
+! grep -q "profile: link" "$work/err" || fail "$ran: links are measured again: $(grep "profile: link" "$work/err")"
 run "another choice of devices" --devices=1,2,3
-! grep -q "profile: link" "$work/err" || fail "$ran: links are measured again"
+! grep -q "profile: link" "$work/err" || fail "$ran: links are measured again: $(grep "profile: link" "$work/err")"
 
 # The way out of rank 0's node is shared: as a rule a tile that three nodes want leaves it once.
 product=("$E2E_BENCH/gemm2d" 12 96)

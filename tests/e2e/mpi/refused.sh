@@ -33,4 +33,10 @@ refused 2 "serves another program" "${job[@]}" "${run[@]}" "$program" 4 64 : -n 
 refused 2 "those of rank 1" "${job[@]}" "${run[@]}" --mem=2M "$program" 4 64 : -n 1 "${serve[@]}" --mem=1M "$program"
 refused 2 "only 1 device exists" "${job[@]}" "${run[@]}" --devices=2 "$program" 4 64 : -n 1 "${serve[@]}" "$program"
 refused 1 "only 4 devices exist" "${job[@]}" "${run[@]}" "$program" 4 64 : -n 1 "${serve[@]}" --devices=9 "$program"
+
+# Before MPI begins, for which the others wait: in the command, in the library, and in the program.
+refused 2 "did you mean 4G" "${job[@]}" "${run[@]}" --mem=4 "$program" 4 64 : -n 2 "${serve[@]}" "$program"
+refused 2 "cannot run '/nowhere'" "${job[@]}" "${run[@]}" "$program" 4 64 : -n 2 "${serve[@]}" /nowhere
+refused 2 "offloads before main()" "${job[@]}" "${run[@]}" "$E2E_PROGRAMS/static_objects" tasks : -n 2 "${serve[@]}" \
+    "$E2E_PROGRAMS/static_objects"
 finish

@@ -5,7 +5,7 @@
  * gets the faults of its own, and those alone.
  *
  * variants: sigaction signal default ignore
- * memory: 4
+ * memory: 32Ki
  */
 #include "check.h"
 

@@ -181,6 +181,17 @@ static unsigned owner_of(const od_footprint *f, unsigned argument, const od_cell
     return owner;
 }
 
+/* A few pages that others use, too. Whoever had them in its task would not begin while another slice's page fault has
+ * them: they are left to page faults. */
+static bool is_contested(const od_footprint *f, unsigned argument, unsigned owner, const od_cell *cell)
+{
+    bool contested = false;
+    for (unsigned s = 0; s < f->slices && od_page_range_length(cell->pages) <= OD_FEW_PAGES && !contested; s++)
+        contested = s != owner && (od_page_set_common(&at(f, argument, s)->written, cell->pages) ||
+                                   od_page_set_common(&at(f, argument, s)->read, cell->pages));
+    return contested;
+}
+
 /* It is worth a transfer. */
 static bool is_much(uint32_t pages, const od_cell *cell)
 {
@@ -193,7 +204,7 @@ od_cell_use od_footprint_use(const od_footprint *f, unsigned argument, unsigned 
         return slice == cell->share ? OD_CELL_READ : OD_CELL_UNUSED;
     unsigned owner = owner_of(f, argument, cell);
     if (owner < f->slices)
-        return owner == slice ? OD_CELL_OWNED : OD_CELL_UNUSED;
+        return owner == slice && !is_contested(f, argument, owner, cell) ? OD_CELL_OWNED : OD_CELL_UNUSED;
     uint32_t read = od_page_set_common(&at(f, argument, slice)->read, cell->pages);
     return is_much(read, cell) ? OD_CELL_READ : OD_CELL_UNUSED;
 }

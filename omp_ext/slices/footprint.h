@@ -6,7 +6,7 @@
  * ranges of them begin and end (memmgr/window/cut.h), so that the cells of a cut are what slices use alone, and what
  * they use together with their neighbours, as halos. A cell that is written has one owner, the slice that writes most
  * of it, and is a part of that one's task; a cell that nobody writes is one of all tasks that read it. The rest is left
- * to page faults: pages that several slices write to, and what another slice writes in the same launch.
+ * to page faults: pages that several slices use and one writes, and what another slice writes in the same launch.
  */
 #ifndef OD_OMP_EXT_SLICES_FOOTPRINT_H
 #define OD_OMP_EXT_SLICES_FOOTPRINT_H

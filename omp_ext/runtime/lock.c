@@ -167,6 +167,7 @@ bool od_runtime_run_inline(od_job *job)
 {
     if (!inline_jobs.allowed || keeps_thread(job))
         return false;
+    job->is_short = is_short(job);
     job->next = NULL;
     *inline_jobs.last = job;
     inline_jobs.last = &job->next;
@@ -197,7 +198,7 @@ static void run_inline(od_job *job)
     inline_jobs.own = (od_own_task){0};
     od_self.stands_in = false;
     od_self.awaited = outer;
-    while (status == OD_EBUSY && is_short(job) && od_clock_ns() - job->start_ns < PATIENCE_NS)
+    while (status == OD_EBUSY && job->is_short && od_clock_ns() - job->start_ns < PATIENCE_NS)
         status = od_runtime.jobs->poll(job);
     od_runtime_lock();
     open_copies();

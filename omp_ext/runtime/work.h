@@ -115,6 +115,7 @@ typedef struct od_job {
     uint64_t number;          /* in the recording of the run (omp_ext/services/record/record.h), or 0 */
     double seconds;           /* that its last run took */
     uint64_t start_ns;        /* of the run */
+    bool is_short;            /* as far as is known, a kernel that the thread which begins it waits for */
     od_depend *depends;       /* of its task, malloc'ed, for the trace; NULL: none, or none is written */
     int32_t ndepends;
     const char *name;    /* that the program has given the task (od_tracing_name), or NULL */

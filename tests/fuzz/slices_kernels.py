@@ -511,8 +511,10 @@ class Kernel:
         """The construct with what is around it."""
         rnd = self.rnd
         if self.shared:
-            return (f"{self.before}#pragma omp target firstprivate({self.shared})\n"
-                    f"#pragma omp {form} shared({self.shared}) {' '.join(self.clauses)}\n{loop}{self.after}")
+            maps = " ".join(clause for clause in self.clauses if clause.startswith("map"))
+            others = " ".join(clause for clause in self.clauses if not clause.startswith("map"))
+            return (f"{self.before}#pragma omp target firstprivate({self.shared}) {maps}\n"
+                    f"#pragma omp {form} shared({self.shared}) {others}\n{loop}{self.after}")
         before, after, end = self.before, self.after, ""
         only = {base(n) for n in self.reads | self.writes} - {"box", "rows", "own"}
         plain = not any(c.startswith(("reduction", "lastprivate", "map")) for c in self.clauses)

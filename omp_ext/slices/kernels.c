@@ -9,6 +9,10 @@
 enum { WATCHED = 2, TRIAL = 3, FIRST_PAUSE = 16, MOST_PAUSE = 4096 }; /* launches */
 static const double shortest_s = 100e-6;
 
+/* Trials take at most a fiftieth of the time that whole launches have taken, as far as the last trial tells. The first
+ * one moves arrays to several devices, and shows page by page what slices use. */
+static const double share = 0.02, first_cost_s = 0.02;
+
 const char *od_whole_text(od_whole reason)
 {
     static const char *const texts[OD_WHOLE_REASONS] = {
@@ -41,6 +45,7 @@ const char *od_whole_text(od_whole reason)
         [OD_WHOLE_TRIED] = "has been compared with its slices",
         [OD_WHOLE_FAILED] = "could not run on one of the devices",
         [OD_WHOLE_SHORT] = "takes less than 100 microseconds",
+        [OD_WHOLE_EARLY] = "has not run for so long that trying slices would not matter",
         [OD_WHOLE_SLOWER] = "was not faster in slices",
         [OD_WHOLE_WAS_SLOWER] = "was not faster in slices in an earlier run",
     };
@@ -78,18 +83,22 @@ static void shorten(double *shortest, double seconds)
 
 void od_slicing_note_whole(od_slicing *s, double seconds)
 {
-    if (s->watched && seconds > 0) /* the first one brings the data */
+    if (s->watched && seconds > 0) { /* the first one brings the data */
         shorten(&s->whole_s, seconds);
+        s->whole_total_s += seconds;
+    }
     s->watched = true;
     s->whole_launches++;
 }
 
-void od_slicing_note_sliced(od_slicing *s, unsigned slices, double seconds)
+void od_slicing_note_sliced(od_slicing *s, unsigned slices, double seconds, bool learns)
 {
     s->reason = s->footprint && od_footprint_clashes(s->footprint) ? OD_WHOLE_CLASHES : OD_WHOLE_NOT;
     s->slices = slices;
     s->sliced_launches++;
-    if (seconds <= 0)
+    if (seconds > s->whole_s)
+        s->trial_s += seconds - s->whole_s;
+    if (learns)
         return;
     s->trial++;
     shorten(&s->sliced_s, seconds);
@@ -154,7 +163,21 @@ static void pause_trials(od_slicing *s)
     s->pause = s->pause < MOST_PAUSE ? s->pause : MOST_PAUSE;
     s->wait = s->pause;
     s->trial = 0;
-    s->whole_s = s->sliced_s = 0;
+    s->lost_s += s->trial_s;
+    s->cost_s = s->trial_s;
+    s->whole_s = s->sliced_s = s->trial_s = 0;
+}
+
+static bool can_afford_trial(const od_slicing *s)
+{
+    double cost_s = s->cost_s > first_cost_s ? s->cost_s : first_cost_s;
+    return s->lost_s + cost_s <= share * s->whole_total_s;
+}
+
+/* Nothing is learnt from more launches. */
+static bool is_hopeless(const od_slicing *s)
+{
+    return s->trial && s->sliced_s > 2 * s->whole_s;
 }
 
 static od_whole decide_by_time(od_slicing *s)
@@ -167,8 +190,10 @@ static od_whole decide_by_time(od_slicing *s)
         return OD_WHOLE_WATCHED;
     if (s->whole_s < shortest_s)
         return OD_WHOLE_SHORT;
-    if (s->trial < TRIAL)
-        return OD_WHOLE_NOT;
+    if (s->trial < TRIAL && !is_hopeless(s)) {
+        bool goes_on = s->trial || s->trial_s > 0;
+        return goes_on || can_afford_trial(s) ? OD_WHOLE_NOT : OD_WHOLE_EARLY;
+    }
     if (s->sliced_s < s->whole_s) {
         s->pause = 0;
         return OD_WHOLE_NOT;

@@ -38,6 +38,7 @@ typedef enum od_whole {
     OD_WHOLE_TRIED,
     OD_WHOLE_FAILED,
     OD_WHOLE_SHORT,
+    OD_WHOLE_EARLY,
     OD_WHOLE_SLOWER,
     OD_WHOLE_WAS_SLOWER, /* in an earlier run */
     OD_WHOLE_REASONS
@@ -59,6 +60,11 @@ typedef struct od_slicing {
     od_grain grain;          /* of these slices */
     uint64_t whole_launches, sliced_launches;
     unsigned slices;   /* of the last launch in slices */
+    double whole_total_s; /* of all whole launches but the first */
+    double trial_s;    /* that launches in slices of this trial have taken longer than whole ones, those that show what
+                           * slices use included */
+    double cost_s;     /* likewise, of the last trial that did not pay */
+    double lost_s;     /* and of all of these */
     double whole_s;    /* the shortest launches of the last trial, seconds; 0: none */
     double sliced_s;
     unsigned trial;    /* launches in slices of this trial */
@@ -68,8 +74,8 @@ typedef struct od_slicing {
 
 /* The launch was whole, has been watched to its end, and has taken so long; 0: others would not have. */
 void od_slicing_note_whole(od_slicing *s, double seconds);
-/* It was in slices, and has taken so long; 0: other slices would have. */
-void od_slicing_note_sliced(od_slicing *s, unsigned slices, double seconds);
+/* It was in slices, and has taken so long. `learns`: it was to show what slices use, and others take another time. */
+void od_slicing_note_sliced(od_slicing *s, unsigned slices, double seconds, bool learns);
 /* Of a GPU's kernel: whether a launch in slices is to be compared with a whole one, which is so for the first one and
  * then after 1, 2, 4, ... others; it has been, and slices do the same. */
 bool od_slicing_should_compare(const od_slicing *s);

@@ -343,7 +343,7 @@ static bool launch_slices(const od_kernel_call *call, od_slicing *s, unsigned co
     od_runtime_lock();
     s->learnt &= done || !learns;
     if (done)
-        od_slicing_note_sliced(s, count, learns ? 0 : seconds_since(start_ns));
+        od_slicing_note_sliced(s, count, seconds_since(start_ns), learns);
     if (done && is_first)
         od_slicing_align(s, call->args.trip_count);
     od_runtime_unlock();

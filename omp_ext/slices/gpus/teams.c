@@ -138,7 +138,7 @@ static void note(od_slicing *s, const od_copies *copies, double seconds)
 {
     od_whole reason = copies->ran ? reason_of(copies->merged) : OD_WHOLE_SHARED;
     if (!reason) {
-        od_slicing_note_sliced(s, copies->slices, seconds);
+        od_slicing_note_sliced(s, copies->slices, seconds, false);
         return;
     }
     od_slicing_note_whole(s, 0);

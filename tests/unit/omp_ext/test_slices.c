@@ -6,6 +6,7 @@
 #include "omp_ext/runtime/parts/turns.h"
 #include "omp_ext/slices/kernels.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -577,20 +578,55 @@ static void slices_that_are_slower_are_given_up_for_a_while(void **state)
     atomic_init(&s.seen, OD_SEEN_LOOP);
     od_slicing_note_whole(&s, 1);
     assert_int_equal(od_slicing_decide(&s, true), OD_WHOLE_WATCHED);
-    od_slicing_note_whole(&s, 0.01);
+    for (int i = 0; i < 300; i++)
+        od_slicing_note_whole(&s, 0.01);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(od_slicing_decide(&s, true), OD_WHOLE_NOT);
-        od_slicing_note_sliced(&s, SLICES, 0.02);
+        od_slicing_note_sliced(&s, SLICES, 0.02, false);
     }
     while (od_slicing_decide(&s, true) == OD_WHOLE_SLOWER && whole < 1000) {
         od_slicing_note_whole(&s, 0.01);
         whole++;
     }
     assert_in_range(whole, 16, 18);
-    od_slicing_note_sliced(&s, SLICES, 0.005);
-    od_slicing_note_sliced(&s, SLICES, 0.005);
-    od_slicing_note_sliced(&s, SLICES, 0.005);
+    od_slicing_note_sliced(&s, SLICES, 0.005, false);
+    od_slicing_note_sliced(&s, SLICES, 0.005, false);
+    od_slicing_note_sliced(&s, SLICES, 0.005, false);
     assert_int_equal(od_slicing_decide(&s, true), OD_WHOLE_NOT);
+}
+
+/* Launches whose slices take `sliced_s`, those that learn ten times as long, and which take a millisecond whole: how many
+ * seconds more than whole ones n of them take. */
+static double seconds_lost(unsigned n, double sliced_s)
+{
+    enum { LEARNING = 2 };
+    od_slicing s = {0};
+    unsigned learnt = 0;
+    double lost_s = 0;
+    atomic_init(&s.seen, OD_SEEN_LOOP);
+    for (unsigned i = 0; i < n; i++) {
+        bool learns = learnt < LEARNING;
+        if (od_slicing_decide(&s, true)) {
+            od_slicing_note_whole(&s, 0.001);
+            continue;
+        }
+        double seconds = learns ? 10 * sliced_s : sliced_s;
+        od_slicing_note_sliced(&s, SLICES, seconds, learns);
+        lost_s += seconds - 0.001;
+        learnt += learns;
+    }
+    return lost_s;
+}
+
+static void trials_take_little_of_the_time(void **state)
+{
+    (void)state;
+    for (double sliced_s = 0.0011; sliced_s < 0.1; sliced_s *= 1.7)
+        for (unsigned n = 10; n < 300000; n *= 3) {
+            double lost_s = seconds_lost(n, sliced_s), whole_s = n * 0.001, first_s = (2 * 10 + 3) * sliced_s;
+            assert_true(whole_s < 1 ? lost_s <= 0 : lost_s <= fmax(first_s, 0.02 * whole_s));
+        }
+    assert_true(seconds_lost(10000, 0.0005) < -3); /* where they pay */
 }
 
 /* What one run has come to the next one need not find out; with slices that were not faster it tries again later. */
@@ -614,7 +650,7 @@ static void verdicts_are_recalled(void **state)
     }
     assert_in_range(whole, 16, 18);
     for (int i = 0; i < 3; i++)
-        od_slicing_note_sliced(&slower, SLICES, 0.005);
+        od_slicing_note_sliced(&slower, SLICES, 0.005, false);
     assert_int_equal(od_slicing_decide(&slower, true), OD_WHOLE_NOT);
     assert_int_equal(od_slicing_verdict(&slower), OD_WHOLE_NOT);
 }
@@ -640,7 +676,7 @@ static void comparisons_become_fewer(void **state)
     assert_int_equal(od_slicing_decide(&s, false), OD_WHOLE_NOT);
     for (unsigned launch = 1; launch <= 100; launch++) {
         if (!od_slicing_should_compare(&s)) {
-            od_slicing_note_sliced(&s, 2, 1);
+            od_slicing_note_sliced(&s, 2, 1, false);
             continue;
         }
         od_slicing_note_compared(&s, 2);
@@ -699,6 +735,7 @@ int main(void)
         cmocka_unit_test(what_nobody_writes_is_shared),
         cmocka_unit_test(what_a_kernel_does_decides),
         cmocka_unit_test(slices_that_are_slower_are_given_up_for_a_while),
+        cmocka_unit_test(trials_take_little_of_the_time),
         cmocka_unit_test(verdicts_are_recalled),
         cmocka_unit_test(short_kernels_stay_whole),
         cmocka_unit_test(comparisons_become_fewer),

@@ -76,14 +76,18 @@ static void copy_frame(od_variables *v)
     memcpy(v->copy, v->frame, v->bytes);
 }
 
+static bool is_on_stack(const void *argument)
+{
+    return (uintptr_t)argument > (uintptr_t)__builtin_frame_address(0) && (uintptr_t)argument < od_thread_stack_end();
+}
+
 /* False: there are variables that cannot be copied. */
 static bool copy(od_variables *v, void *const *args, size_t count, const void *from)
 {
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0), top = od_thread_stack_end();
     unsigned char *lowest = NULL, *highest = NULL;
     v->known = true;
     for (size_t i = 0; i < count; i++) {
-        if ((uintptr_t)args[i] <= here || (uintptr_t)args[i] >= top)
+        if (!is_on_stack(args[i]))
             continue;
         unsigned char *variable = args[i];
         lowest = !lowest || variable < lowest ? variable : lowest;
@@ -111,8 +115,15 @@ static bool copy(od_variables *v, void *const *args, size_t count, const void *f
 static void use(const od_variables *v, void **args, size_t count)
 {
     for (size_t i = 0; v->memory && i < count && i < v->arguments; i++)
-        if (v->offset[i] != OD_NO_VARIABLE && !holds_data(args[i], (unsigned char *)args[i] + sizeof(uintptr_t)))
+        if (v->offset[i] != OD_NO_VARIABLE && is_on_stack(args[i]) &&
+            !holds_data(args[i], (unsigned char *)args[i] + sizeof(uintptr_t)))
             args[i] = v->copy + v->offset[i];
+}
+
+/* Nothing more is to be found out about the kernel. */
+static bool is_known(const od_slice *slice)
+{
+    return !slice->variables && atomic_load_explicit(slice->seen, memory_order_relaxed) & OD_SEEN_PRIVATE;
 }
 
 void od_variables_share(od_variables *own, void **args, size_t count, const void *from)
@@ -120,7 +131,7 @@ void od_variables_share(od_variables *own, void **args, size_t count, const void
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     const od_slice *slice = od_self.slice;
     od_variables *v = slice && slice->variables ? slice->variables : own;
-    if (!slice)
+    if (!slice || is_known(slice))
         return;
     pthread_mutex_lock(&lock);
     if (!v->known && !copy(v, args, count, from))

@@ -185,11 +185,13 @@ static unsigned owner_of(const od_footprint *f, unsigned argument, const od_cell
  * them: they are left to page faults. */
 static bool is_contested(const od_footprint *f, unsigned argument, unsigned owner, const od_cell *cell)
 {
-    bool contested = false;
-    for (unsigned s = 0; s < f->slices && od_page_range_length(cell->pages) <= OD_FEW_PAGES && !contested; s++)
-        contested = s != owner && (od_page_set_common(&at(f, argument, s)->written, cell->pages) ||
-                                   od_page_set_common(&at(f, argument, s)->read, cell->pages));
-    return contested;
+    if (od_page_range_length(cell->pages) > OD_FEW_PAGES)
+        return false;
+    for (unsigned s = 0; s < f->slices; s++)
+        if (s != owner && (od_page_set_common(&at(f, argument, s)->written, cell->pages) ||
+                           od_page_set_common(&at(f, argument, s)->read, cell->pages)))
+            return true;
+    return false;
 }
 
 /* It is worth a transfer. */

@@ -60,14 +60,13 @@ typedef struct od_slicing {
     od_grain grain;          /* of these slices */
     uint64_t whole_launches, sliced_launches;
     unsigned slices;   /* of the last launch in slices */
-    double whole_total_s; /* of all whole launches but the first */
-    double trial_s;    /* that launches in slices of this trial have taken longer than whole ones, those that show what
-                           * slices use included */
-    double cost_s;     /* likewise, of the last trial that did not pay */
-    double lost_s;     /* and of all of these */
     double whole_s;    /* the shortest launches of the last trial, seconds; 0: none */
     double sliced_s;
-    unsigned trial;    /* launches in slices of this trial */
+    unsigned trial;    /* launches in slices of this trial, but for those that show what slices use */
+    double trial_s;    /* that all launches of it in slices have taken longer than whole ones */
+    double cost_s;     /* likewise, those of the last trial that did not pay */
+    double lost_s;     /* and of all such trials */
+    double whole_total_s; /* what whole launches have taken, but for the first */
     uint64_t compared, compare_at; /* launches that have shown slices to do the same; sliced ones before the next */
     unsigned pause, wait; /* launches that are whole before the next trial; how many are left */
 } od_slicing;

@@ -82,6 +82,8 @@ typedef struct od_region {
     bool named_inside; /* a task has named another place than its first byte */
     bool crowded;      /* such places are too close to each other for parts */
     uint32_t joins;    /* how often its parts have been joined again, since a construct needed all of it in one piece */
+    uint32_t unsliced; /* kernels that have used all of it since the last one in slices */
+    uint32_t rejoined; /* how often it has been in one piece again after slices */
     const void *user;  /* the one thread whose constructs use sections of it (omp_ext/maps/parts); NULL: none has yet */
     bool divided;      /* several threads, or tasks, use sections of it */
     uint32_t uses;     /* how often constructs have been given data in it */

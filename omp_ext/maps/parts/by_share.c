@@ -99,6 +99,7 @@ od_status od_parts_prepare(od_engine *engine, const od_map_args *args, int32_t i
     od_region *region = od_refer_to_regions(engine, args, i).region;
     if (!region)
         return OD_OK;
+    region->unsliced = 0;
     od_status status = od_runtime_divide(engine, region);
     if (status)
         return status == OD_EDEVICE ? OD_OK : status;
@@ -113,6 +114,13 @@ od_status od_parts_prepare(od_engine *engine, const od_map_args *args, int32_t i
     if (status)
         od_window_release(region->window);
     return status;
+}
+
+bool od_parts_are_past_slices(od_region *region)
+{
+    enum { MOST_DOUBLED = 3 }; /* each turn moves the array twice */
+    uint32_t doubled = region->rejoined < MOST_DOUBLED ? region->rejoined : MOST_DOUBLED;
+    return region->window->cut && ++region->unsliced > UINT32_C(8) << doubled;
 }
 
 static size_t bytes_of(const od_cut *cut, int32_t argument, const od_parts_slice *slice)

@@ -20,6 +20,9 @@ od_divisible od_parts_divisible(od_engine *engine, const od_map_args *args, int3
 /* The array is cut for so many slices and what is known of them, and its data are exactly cells of the cut, or none.
  * OD_EFULL: settle the region and retry. Locked. */
 od_status od_parts_prepare(od_engine *engine, const od_map_args *args, int32_t i, const od_parts_slice *slice);
+/* To be asked for each kernel in one piece that uses all of an array in parts: there have been so many since the last
+ * one in slices that the array should be in one piece again, too. Locked. */
+bool od_parts_are_past_slices(od_region *region);
 /* Bytes that one slice of so many uses of argument i. Locked. */
 size_t od_parts_slice_bytes(od_engine *engine, const od_map_args *args, int32_t i, const od_parts_slice *slice);
 

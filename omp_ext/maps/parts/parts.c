@@ -5,6 +5,7 @@
 #include "omp_ext/maps/parts/by_name.h"
 #include "omp_ext/maps/parts/by_share.h"
 #include "omp_ext/runtime/runtime.h"
+#include "util/log.h"
 
 /* --- what a task names ------------------------------------------------------ */
 
@@ -281,12 +282,28 @@ od_status od_parts_join(od_engine *engine, od_region *region, bool at_once)
     return od_engine_divide(engine, region, NULL, false);
 }
 
+/* As od_parts_join(), without counting: slices take turns with what is whole, seldom. */
+static od_status join_slices(od_engine *engine, od_region *region, bool at_once)
+{
+    uint32_t joins = region->joins;
+    od_status status = od_parts_join(engine, region, at_once);
+    region->joins = joins;
+    if (region->window || status)
+        return status;
+    region->rejoined++;
+    od_log(OD_LOG_INFO, "runtime", "the %zu bytes at %#lx are in one piece again: kernels in slices come no more",
+           region->size, (unsigned long)region->base);
+    return OD_OK;
+}
+
 static od_status find_all(od_engine *engine, const od_map_args *args, const od_reference *reference,
                           const od_parts_named *named, od_parts *parts)
 {
     od_mode mode = may_be_input(args, reference, named)
                        ? OD_READ
                        : od_reference_mode(engine, args, reference, named->depends, named->count);
+    if (od_parts_are_past_slices(reference->region))
+        return join_slices(engine, reference->region, named->at_once);
     od_status status = add_all(engine, parts, reference->region, mode);
     if (status || fits_a_device(parts, reference->region->window) || od_parts_go_by_pages())
         return status;

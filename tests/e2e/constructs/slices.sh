@@ -20,7 +20,7 @@ reason() { # SUBSTRING: of one of the kernels, none of whose later launches was 
     stats "any('$1' in getattr(k, 'reason', '') and k.sliced <= 4 for k in stats.kernels)"
 }
 
-both OMPDARTS_SLICE=4
+both OMPDARTS_SLICE=4 OMPDARTS_LOG=info
 if [ -n "${E2E_CUDA_DOUBLE-}" ]; then
     reason "page faults are not seen"
     stats "all(k.sliced == 0 for k in stats.kernels)"
@@ -33,6 +33,11 @@ case $variant in
             reason "$text"
         done
         stats "all(k.sliced == 0 for k in stats.kernels)"
+        ;;
+    seldom) # after 8 kernels without slices, then after 16 and 32
+        stats "sum(k.sliced for k in stats.kernels) == 11"
+        turns=$(grep -c "in one piece again: kernels in slices come no more" "$work/err")
+        [ "$turns" = 3 ] || fail "the array was in one piece again $turns times, not 3"
         ;;
     sections)
         reason "creates tasks"

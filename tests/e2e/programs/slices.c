@@ -457,6 +457,30 @@ static void whole(void)
     CHECK(same(a, expected_a, N) && same(b, expected_b, N));
 }
 
+/* Kernels in slices come seldom, between many others. */
+static void seldom(void)
+{
+    enum { TURNS = 3, IN_SLICES = 4, IN_ONE_PIECE = 40 };
+#pragma omp target data map(tofrom : a)
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (int r = 0; r < IN_SLICES; r++)
+#pragma omp target teams distribute parallel for
+            for (int i = 0; i < N; i++)
+                a[i] = 3 * a[i] + r;
+        for (int r = 0; r < IN_ONE_PIECE; r++)
+#pragma omp target teams distribute parallel for dist_schedule(static, 100)
+            for (int i = 0; i < N; i++)
+                a[i] -= turn;
+        for (int r = 0; r < IN_SLICES; r++)
+            for (int i = 0; i < N; i++)
+                expected_a[i] = 3 * expected_a[i] + r;
+        for (int r = 0; r < IN_ONE_PIECE; r++)
+            for (int i = 0; i < N; i++)
+                expected_a[i] -= turn;
+    }
+    CHECK(same(a, expected_a, N));
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -477,6 +501,7 @@ int main(int argc, char **argv)
                {"interleaved", interleaved},
                {"between", between},
                {"whole", whole},
+               {"seldom", seldom},
                {"singles", singles}};
     if (argc > 2)
         steps = (int)strtol(argv[2], NULL, 10);

@@ -104,27 +104,24 @@ static void put_cost(const od_entry *entry, void *arg)
 
 /* --- slices -------------------------------------------------------------------- */
 
-static const od_whole verdicts[] = {OD_WHOLE_CLASHES, OD_WHOLE_SLOWER};
-enum { VERDICTS = sizeof verdicts / sizeof *verdicts };
-
 /* Of the code as it is compiled now, a row's size. False: there is no such kernel. */
-static bool name_verdict(char name[1024], uint64_t *build, const od_entry *entry, od_whole verdict)
+static bool name_verdict(char name[1024], uint64_t *build, const od_entry *entry, od_slices_verdict verdict)
 {
     const char *kernel = od_images_kernel_name(entry->code);
     *build = od_images_kernel_build(entry->code);
     return kernel && snprintf(name, 1024, "slices of kernel %s on machine %u: it %s", kernel, od_images_machine(),
-                              od_whole_text(verdict)) < 1024;
+                              od_slices_verdict_text(verdict)) < 1024;
 }
 
 void od_profile_slices(const od_entry *entry)
 {
-    for (int i = 0; history && i < VERDICTS; i++) {
+    for (od_slices_verdict verdict = OD_SLICES_UNKNOWN + 1; history && verdict < OD_SLICES_VERDICTS; verdict++) {
         char name[1024];
         uint64_t build;
         const od_history_row *row =
-            name_verdict(name, &build, entry, verdicts[i]) ? od_history_find(history, name, build) : NULL;
+            name_verdict(name, &build, entry, verdict) ? od_history_find(history, name, build) : NULL;
         if (row && row->count)
-            od_slicing_recall(entry->slicing, verdicts[i]);
+            od_slicing_recall(entry->slicing, verdict);
     }
 }
 
@@ -132,13 +129,13 @@ void od_profile_slices(const od_entry *entry)
 static void put_verdicts(const od_entry *entry)
 {
     const od_slicing *s = entry->slicing;
-    for (int i = 0; i < VERDICTS; i++) {
+    for (od_slices_verdict verdict = OD_SLICES_UNKNOWN + 1; verdict < OD_SLICES_VERDICTS; verdict++) {
         char name[1024];
         uint64_t build;
-        if (!name_verdict(name, &build, entry, verdicts[i]))
+        if (!name_verdict(name, &build, entry, verdict))
             continue;
         uint64_t sliced = s->sliced_launches + s->by_teams; /* a GPU's may never have counted as one in slices */
-        uint64_t launches = od_slicing_verdict(s) == verdicts[i] ? sliced : 0;
+        uint64_t launches = od_slicing_verdict(s) == verdict ? sliced : 0;
         if (sliced && (launches || od_history_find(history, name, build)))
             od_history_put(history, &(od_history_row){.size = build, .count = launches, .name = name});
     }

@@ -48,8 +48,18 @@ const char *od_whole_text(od_whole reason)
         [OD_WHOLE_EARLY] = "has not run for so long that trying slices would not matter",
         [OD_WHOLE_SLOWER] = "was not faster in slices",
         [OD_WHOLE_WAS_SLOWER] = "was not faster in slices in an earlier run",
+        [OD_WHOLE_OTHERS] = "was faster in slices, but others on its arrays were slower by more",
     };
     return texts[reason] ? texts[reason] : "";
+}
+
+const char *od_slices_verdict_text(od_slices_verdict verdict)
+{
+    static const char *const texts[OD_SLICES_VERDICTS] = {[OD_SLICES_UNKNOWN] = "",
+                                                          [OD_SLICES_CLASH] = "writes to the same pages in all slices",
+                                                          [OD_SLICES_SLOWER] = "was not faster in slices",
+                                                          [OD_SLICES_FASTER] = "was faster in slices"};
+    return texts[verdict];
 }
 
 static bool is_for_good(od_whole reason)
@@ -81,12 +91,27 @@ static void shorten(double *shortest, double seconds)
         *shortest = seconds;
 }
 
+static double alone_s(const od_slicing *s)
+{
+    return s->alone ? s->alone_s / (double)s->alone : 0;
+}
+
+static void note_whole(od_slicing *s, double seconds)
+{
+    shorten(&s->whole_s, seconds);
+    s->whole_total_s += seconds;
+    if (s->balance && s->balance->disturbed) {
+        od_balance_note_whole(s->balance, alone_s(s), seconds);
+        return;
+    }
+    s->alone_s += seconds;
+    s->alone++;
+}
+
 void od_slicing_note_whole(od_slicing *s, double seconds)
 {
-    if (s->watched && seconds > 0) { /* the first one brings the data */
-        shorten(&s->whole_s, seconds);
-        s->whole_total_s += seconds;
-    }
+    if (s->watched && seconds > 0) /* the first one brings the data */
+        note_whole(s, seconds);
     s->watched = true;
     s->whole_launches++;
 }
@@ -98,6 +123,8 @@ void od_slicing_note_sliced(od_slicing *s, unsigned slices, double seconds, bool
     s->sliced_launches++;
     if (seconds > s->whole_s)
         s->trial_s += seconds - s->whole_s;
+    if (s->balance)
+        od_balance_note_sliced(s->balance, !learns && s->trial >= TRIAL && s->alone, alone_s(s), seconds);
     if (learns)
         return;
     s->trial++;
@@ -157,34 +184,38 @@ void od_slicing_destroy(od_slicing *s)
 }
 
 /* The last trial did not pay: whole again, for longer each time. */
-static void pause_trials(od_slicing *s)
+static od_whole pause_trials(od_slicing *s, unsigned *pause, od_whole why)
 {
-    s->pause = s->pause ? 2 * s->pause : FIRST_PAUSE;
-    s->pause = s->pause < MOST_PAUSE ? s->pause : MOST_PAUSE;
-    s->wait = s->pause;
+    *pause = *pause ? 2 * *pause : FIRST_PAUSE;
+    *pause = *pause < MOST_PAUSE ? *pause : MOST_PAUSE;
+    s->wait = *pause;
+    s->why = why;
     s->trial = 0;
     s->lost_s += s->trial_s;
     s->cost_s = s->trial_s;
     s->whole_s = s->sliced_s = s->trial_s = 0;
+    return why;
 }
 
 static bool can_afford_trial(const od_slicing *s)
 {
+    if (s->promises && s->lost_s <= 0)
+        return true;
     double cost_s = s->cost_s > first_cost_s ? s->cost_s : first_cost_s;
     return s->lost_s + cost_s <= share * s->whole_total_s;
 }
 
-/* Nothing is learnt from more launches. */
+/* Nothing is learnt from more launches. The first one moves the arrays to where its slices use them. */
 static bool is_hopeless(const od_slicing *s)
 {
-    return s->trial && s->sliced_s > 2 * s->whole_s;
+    return s->trial > 1 && s->sliced_s > 2 * s->whole_s;
 }
 
 static od_whole decide_by_time(od_slicing *s)
 {
     if (s->wait) {
         s->wait--;
-        return s->sliced_launches ? OD_WHOLE_SLOWER : OD_WHOLE_WAS_SLOWER;
+        return s->why;
     }
     if (s->whole_launches < WATCHED || s->whole_s <= 0)
         return OD_WHOLE_WATCHED;
@@ -192,29 +223,34 @@ static od_whole decide_by_time(od_slicing *s)
         return OD_WHOLE_SHORT;
     if (s->trial < TRIAL && !is_hopeless(s)) {
         bool goes_on = s->trial || s->trial_s > 0;
+        s->losses = s->balance ? s->balance->losses : 0;
         return goes_on || can_afford_trial(s) ? OD_WHOLE_NOT : OD_WHOLE_EARLY;
     }
-    if (s->sliced_s < s->whole_s) {
-        s->pause = 0;
+    if (s->sliced_s >= s->whole_s)
+        return pause_trials(s, &s->pause, OD_WHOLE_SLOWER);
+    s->pause = 0;
+    if (!s->balance || s->losses == s->balance->losses)
         return OD_WHOLE_NOT;
-    }
-    pause_trials(s);
-    return OD_WHOLE_SLOWER;
+    s->trial_s += s->balance->lost_s;
+    return pause_trials(s, &s->others_pause, OD_WHOLE_OTHERS);
 }
 
-od_whole od_slicing_verdict(const od_slicing *s)
+od_slices_verdict od_slicing_verdict(const od_slicing *s)
 {
     if (s->reason >= OD_WHOLE_EXCLUDES && s->reason <= OD_WHOLE_CLASHED)
-        return OD_WHOLE_CLASHES;
-    return s->pause ? OD_WHOLE_SLOWER : OD_WHOLE_NOT;
+        return OD_SLICES_CLASH;
+    if (s->pause || s->wait)
+        return OD_SLICES_SLOWER;
+    return s->trial >= TRIAL && s->sliced_s < s->whole_s ? OD_SLICES_FASTER : OD_SLICES_UNKNOWN;
 }
 
-void od_slicing_recall(od_slicing *s, od_whole verdict)
+void od_slicing_recall(od_slicing *s, od_slices_verdict verdict)
 {
-    if (verdict == OD_WHOLE_CLASHES)
+    if (verdict == OD_SLICES_CLASH)
         s->reason = OD_WHOLE_CLASHED;
-    else
-        pause_trials(s);
+    else if (verdict == OD_SLICES_SLOWER)
+        pause_trials(s, &s->pause, OD_WHOLE_WAS_SLOWER);
+    s->promises |= verdict == OD_SLICES_FASTER;
 }
 
 od_whole od_slicing_decide(od_slicing *s, bool try)

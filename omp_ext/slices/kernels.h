@@ -3,6 +3,7 @@
 #ifndef OD_OMP_EXT_SLICES_KERNELS_H
 #define OD_OMP_EXT_SLICES_KERNELS_H
 
+#include "omp_ext/slices/balance.h"
 #include "omp_ext/slices/footprint.h"
 
 #include <stdatomic.h>
@@ -41,11 +42,23 @@ typedef enum od_whole {
     OD_WHOLE_EARLY,
     OD_WHOLE_SLOWER,
     OD_WHOLE_WAS_SLOWER, /* in an earlier run */
+    OD_WHOLE_OTHERS,
     OD_WHOLE_REASONS
 } od_whole;
 
 /* For people. */
 const char *od_whole_text(od_whole reason);
+
+/* What runs of the program need not find out again. */
+typedef enum od_slices_verdict {
+    OD_SLICES_UNKNOWN,
+    OD_SLICES_CLASH,
+    OD_SLICES_SLOWER,
+    OD_SLICES_FASTER,
+    OD_SLICES_VERDICTS
+} od_slices_verdict;
+
+const char *od_slices_verdict_text(od_slices_verdict verdict);
 
 typedef struct od_slicing {
     atomic_uint seen;  /* od_seen; compiled code's threads add to it */
@@ -67,8 +80,15 @@ typedef struct od_slicing {
     double cost_s;     /* likewise, those of the last trial that did not pay */
     double lost_s;     /* and of all such trials */
     double whole_total_s; /* what whole launches have taken, but for the first */
+    double alone_s;       /* what whole launches have taken while no kernel's slices left arrays in parts */
+    uint64_t alone;       /* and how many there were */
+    bool promises;        /* slices were faster in an earlier run */
+    od_balance *balance;  /* of all kernels, or NULL: each is looked at by itself */
+    uint64_t losses;      /* the balance's, when the last trial began */
     uint64_t compared, compare_at; /* launches that have shown slices to do the same; sliced ones before the next */
-    unsigned pause, wait; /* launches that are whole before the next trial; how many are left */
+    unsigned pause, wait;          /* launches that are whole before the next trial; how many are left */
+    unsigned others_pause;         /* likewise, where slices were faster, but others slower */
+    od_whole why;                  /* there is a pause */
 } od_slicing;
 
 /* The launch was whole, has been watched to its end, and has taken so long; 0: others would not have. */
@@ -86,11 +106,9 @@ bool od_slicing_plan(od_slicing *s, unsigned arguments, unsigned slices);
 /* A launch of so many iterations has shown the footprint, one slice after the other: slices are made to begin where the
  * pages do that they write, once. Their footprint is unknown then, and the next launch is to show it. */
 void od_slicing_align(od_slicing *s, uint64_t trip_count);
-/* What runs of the program need not find out again: OD_WHOLE_CLASHES, OD_WHOLE_SLOWER, or that there is nothing against
- * slices. */
-od_whole od_slicing_verdict(const od_slicing *s);
-/* An earlier run has come to one of the first two. Before the first launch. */
-void od_slicing_recall(od_slicing *s, od_whole verdict);
+od_slices_verdict od_slicing_verdict(const od_slicing *s);
+/* An earlier run has come to this one. Before the first launch. */
+void od_slicing_recall(od_slicing *s, od_slices_verdict verdict);
 /* Its code is there no more. */
 void od_slicing_destroy(od_slicing *s); /* may be NULL */
 /* It asks for numbers of teams or threads. */

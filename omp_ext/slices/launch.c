@@ -36,6 +36,8 @@ static double seconds_since(uint64_t ns)
 
 /* --- whether --------------------------------------------------------------------- */
 
+static od_balance balance; /* od_runtime.lock */
+
 /* NULL: out of memory. */
 static od_slicing *find_slicing(const od_kernel_call *call)
 {
@@ -46,8 +48,10 @@ static od_slicing *find_slicing(const od_kernel_call *call)
     bool is_new = !entry->slicing;
     if (is_new)
         entry->slicing = od_calloc(1, sizeof *entry->slicing);
-    if (is_new && entry->slicing)
+    if (is_new && entry->slicing) {
+        entry->slicing->balance = &balance;
         od_profile_slices(entry);
+    }
     if (!entry->source)
         entry->source = call->ident;
     od_runtime_unlock();

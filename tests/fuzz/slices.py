@@ -238,7 +238,8 @@ def program(seed, host):
     calls = ""
     for group in pairs(rnd, kernels):
         if len(group) == 1:
-            calls += f"        k{group[0].number}(r);\n"
+            again = rnd.random() < 0.05 # so often that arrays may be in one piece again after slices
+            calls += f"        {f'for (int t = 0; t < {rnd.choice([10, 20, 40])}; t++) ' if again else ''}k{group[0].number}(r);\n"
         else:
             calls += f"        both(k{group[0].number}, k{group[1].number}, r);\n"
         if rnd.random() < 0.12:

@@ -17,6 +17,7 @@
 #include "omp_ext/slices/variables.h"
 #include "omp_ext/tasks/reservation.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -157,20 +158,37 @@ int32_t __kmpc_cancel(od_ident *ident, int32_t gtid, int32_t kind)
     return cancelled;
 }
 
-/* A league of one team has nothing to combine, and nobody to wait for. libomp would go through a barrier of the team
- * around it. If that is of one thread, this takes its task team out of use, though tasks of the program's may be under
- * way, and fails an assertion where no task was detached since the last one. */
-static bool reduces_alone(void)
+/* Teams of a league, which have no barrier, combine one after the other. libomp would go through a barrier of the team
+ * around the league. It fails an assertion where an earlier region of a kernel had tasks; where that team is of one
+ * thread, it takes its task team out of use, though tasks of the program's may be under way; and where it is of several,
+ * it waits for threads that do not come. */
+static pthread_mutex_t combining = PTHREAD_MUTEX_INITIALIZER;
+
+static bool reduces_league(void)
 {
-    return od_self.league && od_self.league == 1 + REAL(omp_get_level)() && REAL(omp_get_num_teams)() == 1;
+    return od_self.league && od_self.league == 1 + REAL(omp_get_level)();
+}
+
+/* Whoever waits for other slices does so before. */
+static int32_t begin_combining(void)
+{
+    int32_t method = od_slice_may_reduce() ? od_slice_reduces(OD_COMBINES) : OD_COMBINES;
+    pthread_mutex_lock(&combining);
+    return method;
+}
+
+static void end_combining(void)
+{
+    pthread_mutex_unlock(&combining);
+    od_slice_has_reduced();
 }
 
 /* Its barrier is here or in __kmpc_end_reduce, which not all threads call. */
 int32_t __kmpc_reduce(od_ident *ident, int32_t gtid, int32_t nvars, size_t size, void *data, od_reduction reduce,
                       void *lock)
 {
-    if (reduces_alone())
-        return od_slice_may_reduce() ? od_slice_reduces(OD_COMBINES) : OD_COMBINES;
+    if (reduces_league())
+        return begin_combining();
     if (od_slice_may_reduce())
         return od_slice_reduces(REAL(__kmpc_reduce)(ident, gtid, nvars, size, data, reduce, lock));
     if (od_barrier_is_as_written())
@@ -183,8 +201,8 @@ int32_t __kmpc_reduce(od_ident *ident, int32_t gtid, int32_t nvars, size_t size,
 
 void __kmpc_end_reduce(od_ident *ident, int32_t gtid, void *lock)
 {
-    if (reduces_alone()) {
-        od_slice_has_reduced();
+    if (reduces_league()) {
+        end_combining();
         return;
     }
     if (od_runtime_is_idle()) {

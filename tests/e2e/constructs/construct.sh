@@ -33,8 +33,17 @@ both() {
     same_output
 }
 
+# reference [VAR=VALUE…] : what the program prints without the library, unless LLVM fails with it
+reference() {
+    if [ -n "$(directive without)" ]; then
+        echo right >"$work/plain"
+    else
+        plain 0 "$@" "$program" "${arguments[@]}"
+    fi
+}
+
 arguments=("$@")
-plain 0 "$program" "$@"
+reference
 grep -qx right "$work/plain" || fail "wrong without the library"
 
 both
@@ -69,7 +78,7 @@ if [ ${#texts[@]} -gt 0 ]; then
     done
 fi
 for settings in "${more[@]}"; do
-    plain 0 $settings "$program" "$@"
+    reference $settings
     both $settings
 done
 finish

@@ -8,6 +8,7 @@
  *   cpu: 0             not with E2E_CPU: a kernel writes to what it maps `to`, or CPU workers are bound
  *   variants: NAME…    one test for each, which is the program's argument; read by CMakeLists.txt
  *   run: VAR=VALUE…    one more configuration, for the runs without the library too
+ *   without: REASON    it is not run without the library, for LLVM fails with it; it prints "right"
  *   says: TEXT         with OMPDARTS_LOG=info, and the first `run`, the library says so on standard error
  *   stats: EXPRESSION  holds in every run with the library that has the default configuration (check_stats.py)
  * The output must be the same with and without the library.

@@ -629,6 +629,40 @@ static void trials_take_little_of_the_time(void **state)
     assert_true(seconds_lost(10000, 0.0005) < -3); /* where they pay */
 }
 
+/* A kernel that takes 1 ms, and 0.4 ms in slices, and one that cannot be in slices and takes 0.5 ms, or `others_s` where
+ * the former has been in slices since its last time: seconds of n steps. */
+static double seconds_of_steps(unsigned n, double others_s)
+{
+    static const double whole_s = 0.001, sliced_s = 0.0004, other_s = 0.0005;
+    od_balance balance = {0};
+    od_slicing one = {.balance = &balance}, other = {.balance = &balance};
+    double total_s = 0;
+    atomic_init(&one.seen, OD_SEEN_LOOP);
+    atomic_init(&other.seen, OD_SEEN_CHUNKS);
+    for (unsigned i = 0; i < n; i++) {
+        bool in_slices = !od_slicing_decide(&one, true);
+        if (in_slices)
+            od_slicing_note_sliced(&one, SLICES, sliced_s, false);
+        else
+            od_slicing_note_whole(&one, whole_s);
+        assert_int_not_equal(od_slicing_decide(&other, true), OD_WHOLE_NOT);
+        od_slicing_note_whole(&other, in_slices ? others_s : other_s);
+        total_s += (in_slices ? sliced_s : whole_s) + (in_slices ? others_s : other_s);
+    }
+    return total_s;
+}
+
+static void what_slices_cost_others_counts(void **state)
+{
+    (void)state;
+    for (unsigned n = 1000; n <= 1000000; n *= 10) {
+        double off_s = n * 0.0015;
+        assert_true(seconds_of_steps(n, 0.0015) < 1.03 * off_s);
+        assert_true(seconds_of_steps(n, 0.0107) < 1.20 * off_s);
+        assert_true(n < 10000 || seconds_of_steps(n, 0.0010) < 0.96 * off_s);
+    }
+}
+
 /* What one run has come to the next one need not find out; with slices that were not faster it tries again later. */
 static void verdicts_are_recalled(void **state)
 {
@@ -637,13 +671,13 @@ static void verdicts_are_recalled(void **state)
     (void)state;
     atomic_init(&clashes.seen, OD_SEEN_LOOP);
     atomic_init(&slower.seen, OD_SEEN_LOOP);
-    assert_int_equal(od_slicing_verdict(&clashes), OD_WHOLE_NOT);
-    od_slicing_recall(&clashes, OD_WHOLE_CLASHES);
+    assert_int_equal(od_slicing_verdict(&clashes), OD_SLICES_UNKNOWN);
+    od_slicing_recall(&clashes, OD_SLICES_CLASH);
     assert_int_equal(od_slicing_decide(&clashes, false), OD_WHOLE_CLASHED);
-    assert_int_equal(od_slicing_verdict(&clashes), OD_WHOLE_CLASHES);
-    od_slicing_recall(&slower, OD_WHOLE_SLOWER);
+    assert_int_equal(od_slicing_verdict(&clashes), OD_SLICES_CLASH);
+    od_slicing_recall(&slower, OD_SLICES_SLOWER);
     assert_int_equal(od_slicing_decide(&slower, false), OD_WHOLE_NOT);
-    assert_int_equal(od_slicing_verdict(&slower), OD_WHOLE_SLOWER);
+    assert_int_equal(od_slicing_verdict(&slower), OD_SLICES_SLOWER);
     while (od_slicing_decide(&slower, true) == OD_WHOLE_WAS_SLOWER && whole < 1000) {
         od_slicing_note_whole(&slower, 0.01);
         whole++;
@@ -652,7 +686,23 @@ static void verdicts_are_recalled(void **state)
     for (int i = 0; i < 3; i++)
         od_slicing_note_sliced(&slower, SLICES, 0.005, false);
     assert_int_equal(od_slicing_decide(&slower, true), OD_WHOLE_NOT);
-    assert_int_equal(od_slicing_verdict(&slower), OD_WHOLE_NOT);
+    assert_int_equal(od_slicing_verdict(&slower), OD_SLICES_FASTER);
+}
+
+static void what_was_faster_is_tried_at_once(void **state)
+{
+    od_slicing s = {0};
+    unsigned whole = 0;
+    (void)state;
+    atomic_init(&s.seen, OD_SEEN_LOOP);
+    od_slicing_recall(&s, OD_SLICES_FASTER);
+    for (; od_slicing_decide(&s, true); whole++)
+        od_slicing_note_whole(&s, 0.001);
+    assert_int_equal(whole, 2);
+    for (int i = 0; i < 3 && !od_slicing_decide(&s, true); i++)
+        od_slicing_note_sliced(&s, SLICES, 0.002, false);
+    assert_int_equal(od_slicing_decide(&s, true), OD_WHOLE_SLOWER);
+    assert_int_equal(od_slicing_verdict(&s), OD_SLICES_SLOWER);
 }
 
 static void short_kernels_stay_whole(void **state)
@@ -687,7 +737,7 @@ static void comparisons_become_fewer(void **state)
     assert_int_equal(compared, 7);
     s.reason = OD_WHOLE_WORDS;
     assert_int_equal(od_slicing_decide(&s, false), OD_WHOLE_WORDS);
-    assert_int_equal(od_slicing_verdict(&s), OD_WHOLE_CLASHES);
+    assert_int_equal(od_slicing_verdict(&s), OD_SLICES_CLASH);
 }
 
 /* --- turns ----------------------------------------------------------------------- */
@@ -736,6 +786,8 @@ int main(void)
         cmocka_unit_test(what_a_kernel_does_decides),
         cmocka_unit_test(slices_that_are_slower_are_given_up_for_a_while),
         cmocka_unit_test(trials_take_little_of_the_time),
+        cmocka_unit_test(what_slices_cost_others_counts),
+        cmocka_unit_test(what_was_faster_is_tried_at_once),
         cmocka_unit_test(verdicts_are_recalled),
         cmocka_unit_test(short_kernels_stay_whole),
         cmocka_unit_test(comparisons_become_fewer),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Whether slices pay for the program. A kernel that is faster in slices leaves its arrays in parts on all devices, and
- * kernels that run whole then bring them together: what the one gains others may lose. So all launches since slices came
- * are compared with what they took before. Plain numbers.
+ * kernels that run whole then bring them together: what the one gains others may lose. So all launches since slices
+ * came are compared with what they took before. Plain numbers.
  */
 #ifndef OD_OMP_EXT_SLICES_BALANCE_H
 #define OD_OMP_EXT_SLICES_BALANCE_H

@@ -160,7 +160,7 @@ int32_t __kmpc_cancel(od_ident *ident, int32_t gtid, int32_t kind)
 
 /* Teams of a league, which have no barrier, combine one after the other. libomp would go through a barrier of the team
  * around the league. It fails an assertion where an earlier region of a kernel had tasks; where that team is of one
- * thread, it takes its task team out of use, though tasks of the program's may be under way; and where it is of several,
+ * thread it takes its task team out of use, though tasks of the program's may be under way; and where it is of several
  * it waits for threads that do not come. */
 static pthread_mutex_t combining = PTHREAD_MUTEX_INITIALIZER;
 

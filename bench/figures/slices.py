@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What it brings to run synchronous kernels in slices on all devices, and what it costs: real runs on four host devices.
 
-usage: slices.py [--build BUILD] [--rounds N] [--only PROGRAM,...] [--kind gain|cost]
+usage: slices.py [--build BUILD] [--rounds N] [--only PROGRAM,...] [--kind gain|cost|long]
 
 The synchronous programs of examples/programs, in rounds of two runs, the first one of a round in turn; N (5) rounds after
 one that is not counted:
@@ -10,7 +10,8 @@ one that is not counted:
           run whole on one of them. A device is one thread of the processors (OMP_NUM_THREADS=1), whoever uses it, as
           four have two processors, of which a whole kernel would otherwise use both. The host's part, such as the check
           of the results, is left out: of a run whose kernels are not slowed it is what a tenth does not explain;
-  cost    they take as long as they do, so that the processors have nothing to spare: OMPDARTS_SLICE=auto against off.
+  cost    they take as long as they do, so that the processors have nothing to spare: OMPDARTS_SLICE=auto against off;
+  long    likewise, in runs of several seconds, in which `auto` tries slices.
 Median seconds of the process, of both, and the median of the rounds' ratios: how many times as fast. About half of the
 time, where kernels are not slowed, is the program's check of its results on the host. Run it on a machine that does
 nothing else. Exit codes: 0 at least 3 times as fast on the stencil (lattice) and the lookup (transport), and nowhere more
@@ -24,18 +25,23 @@ import subprocess
 import sys
 import time
 
-PROGRAMS = {  # arguments with gain, with cost
-    "lattice": ("--height 128 --width 2048 --steps 50", "--height 512 --width 512 --steps 60"),
-    "transport": ("--particles 400000 --batches 50", "--particles 60000 --batches 12"),
-    "water": ("--height 512 --width 1024 --steps 50", "--height 768 --width 768 --steps 60"),
-    "tracking": ("", ""),
-    "poisson": ("", ""),
+PROGRAMS = {  # arguments of each kind
+    "lattice": {"gain": "--height 128 --width 2048 --steps 150", "cost": "--height 512 --width 512 --steps 60",
+                "long": "--height 512 --width 512 --steps 500"},
+    "transport": {"gain": "--particles 200000 --batches 100", "cost": "--particles 60000 --batches 12",
+                  "long": "--particles 60000 --batches 300"},
+    "water": {"gain": "--height 512 --width 1024 --steps 100", "cost": "--height 768 --width 768 --steps 60",
+              "long": "--height 768 --width 768 --steps 500"},
+    "tracking": {"gain": "--steps 40", "cost": "", "long": "--steps 200"},
+    "poisson": {"gain": "--steps 60", "cost": "", "long": "--steps 5000"},
 }
 SLOW = 10
 GAIN = {"OMPDARTS_BACKEND": f"omptarget:slow={SLOW}", "OMP_NUM_THREADS": "1", "OMPDARTS_DEVICES": "4"}
+COST = ({"OMPDARTS_DEVICES": "4", "OMPDARTS_SLICE": "off"}, {"OMPDARTS_DEVICES": "4", "OMPDARTS_SLICE": "auto"})
 KINDS = {  # environment of the first and the second run
     "gain": ({**GAIN, "OMPDARTS_SLICE": "off"}, {**GAIN, "OMPDARTS_SLICE": "4"}),
-    "cost": ({"OMPDARTS_DEVICES": "4", "OMPDARTS_SLICE": "off"}, {"OMPDARTS_DEVICES": "4", "OMPDARTS_SLICE": "auto"}),
+    "cost": COST,
+    "long": COST,
 }
 LEAST = {("lattice", "gain"): 3, ("transport", "gain"): 3}
 LEAST_OF_COST = 0.99
@@ -45,7 +51,7 @@ def seconds(args, name, kind, settings):
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("OMP", "KMP", "LIBOMP", "LD_"))}
     environment.update(settings, OMPDARTS_CACHE="0")
     command = [str(args.build / "ompdarts"), "run", str(args.build / "examples" / name),
-               *PROGRAMS[name][kind == "cost"].split()]
+               *PROGRAMS[name][kind].split()]
     begin = time.monotonic()
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -88,7 +94,7 @@ def main():
         parser.error("--rounds is at least 1")
     print(f"{'':20}{'whole (s)':>12}{'slices (s)':>12}{'ratio':>8}")
     ratios = {(name, kind): compare(args, name, kind) for kind in KINDS if args.kind in (None, kind) for name in names}
-    return int(any(ratio < (LEAST_OF_COST if kind == "cost" else LEAST.get((name, kind), 0))
+    return int(any(ratio < (LEAST_OF_COST if kind != "gain" else LEAST.get((name, kind), 0))
                    for (name, kind), ratio in ratios.items()))
 
 

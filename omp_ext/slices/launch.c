@@ -160,7 +160,9 @@ static bool can_learn(const od_kernel_call *call, unsigned count)
 
 static od_whole judge(const od_kernel_call *call, od_slicing *s)
 {
+    od_runtime_lock();
     od_whole reason = od_slicing_decide(s, wants_to_pay());
+    od_runtime_unlock();
     if (!reason)
         reason = judge_data(call, false);
     if (!reason && (od_runtime_ndevices() < 2 || call->args.trip_count < 2))

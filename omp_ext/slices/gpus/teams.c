@@ -36,7 +36,9 @@ static od_whole judge_data(const od_kernel_call *call)
 
 static od_whole judge(const od_kernel_call *call, od_slicing *s)
 {
+    od_runtime_lock();
     od_whole reason = od_slicing_decide(s, od_runtime_options()->slice == OD_SLICE_AUTO);
+    od_runtime_unlock();
     if (reason == OD_WHOLE_CLASHED)
         reason = OD_WHOLE_REFUSED;
     if (!reason && od_images_kernel_reduces(call->kernel))

@@ -316,6 +316,8 @@ PREFETCH void prefetch_pop(const od_missing *missing, const od_plan *plan)
         const struct slot *slot = &missing->slots[slot_of(task)];
         if (i == 0) {
             prefetch_counts(task, plan->k);
+            for (uint32_t j = 0; j < task->naccess; j++) /* od_missing_moved() compares it */
+                __builtin_prefetch(&task->access[j].datum->valid);
             prefetch_sources(missing, slot);
         } else if (i == 1) {
             prefetch_accesses(task);

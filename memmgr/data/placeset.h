@@ -197,6 +197,37 @@ static inline bool od_placeset_next(od_placeset_walk *at)
     return true;
 }
 
+/*
+ * The places that are in two sets, which are not copied. They may change at places that have been passed.
+ *
+ *     for (od_placeset_walk2 at = od_placeset_begin2(&a, &b); od_placeset_next2(&at);)
+ *         use(at.place);
+ */
+typedef struct od_placeset_walk2 {
+    const od_placeset *a, *b;
+    uint64_t left; /* of the word */
+    unsigned word;
+    unsigned place;
+} od_placeset_walk2;
+
+static inline od_placeset_walk2 od_placeset_begin2(const od_placeset *a, const od_placeset *b)
+{
+    return (od_placeset_walk2){.a = a, .b = b, .left = a->word[0] & b->word[0]};
+}
+
+/* False: there are no more. */
+static inline bool od_placeset_next2(od_placeset_walk2 *at)
+{
+    while (!at->left) {
+        if (++at->word >= OD_PLACE_WORDS)
+            return false;
+        at->left = at->a->word[at->word] & at->b->word[at->word];
+    }
+    at->place = 64 * at->word + (unsigned)__builtin_ctzll(at->left);
+    at->left &= at->left - 1;
+    return true;
+}
+
 /* Of a set that is not empty. */
 static inline unsigned od_placeset_first(od_placeset set)
 {

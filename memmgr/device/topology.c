@@ -146,6 +146,30 @@ od_link od_topology_link_among(const od_topology *t, int from, int to, od_places
     return link;
 }
 
+/* The part of each link that one of its sharers gets, bytes/s; NULL: out of memory. */
+static double *parts_among(const od_topology *t, od_placeset devices)
+{
+    double *part = od_malloc((t->nlinks + (size_t)1) * sizeof *part);
+    for (uint32_t l = 0; part && l < t->nlinks; l++)
+        part[l] = t->capacity[l] / sharers(t, devices, l);
+    return part;
+}
+
+void od_topology_links_among(const od_topology *t, unsigned n, od_placeset devices, od_link *links)
+{
+    double *part = parts_among(t, devices);
+    for (unsigned at = 0; at < (n + 1) * (n + 1); at++) {
+        unsigned from = at / (n + 1), to = at % (n + 1);
+        const od_way *way = way_between(t, from < n ? (int)from : OD_HOST, to < n ? (int)to : OD_HOST);
+        links[at] = (od_link){.bandwidth = way->bandwidth, .latency = way->latency};
+        for (uint32_t i = way->first; i < way->first + way->nlinks; i++) {
+            uint32_t l = t->on_way[i];
+            links[at].bandwidth = fmin(links[at].bandwidth, part ? part[l] : t->capacity[l] / sharers(t, devices, l));
+        }
+    }
+    free(part);
+}
+
 od_link od_topology_link(const od_topology *t, int from, int to, unsigned ndevices)
 {
     unsigned n = ndevices < OD_MAX_DEVICES ? ndevices : OD_MAX_DEVICES;
@@ -191,17 +215,25 @@ static double fill(struct share *shares, size_t count, od_placeset waiting)
 /* Bandwidth from a place into these devices together, all ways used at once. */
 static double outbound(const od_topology *t, int from, od_placeset devices)
 {
-    struct share *shares = od_calloc(t->nlinks + (size_t)1, sizeof *shares);
-    if (!shares)
-        return 0;
-    for (uint32_t l = 0; l < t->nlinks; l++)
-        shares[l].left = t->capacity[l];
-    for (od_placeset_walk at = od_placeset_begin(devices); od_placeset_next(&at);) {
+    uint32_t *share_of = od_calloc(t->nlinks + (size_t)1, sizeof *share_of); /* by link: its place in shares plus one */
+    struct share *shares = NULL;
+    uint32_t count = 0, room = 0;
+    bool failed = !share_of;
+    for (od_placeset_walk at = od_placeset_begin(devices); !failed && od_placeset_next(&at);) {
         const od_way *way = way_between(t, from, (int)at.place);
-        for (uint32_t i = 0; i < way->nlinks; i++)
-            od_placeset_add(&shares[t->on_way[way->first + i]].devices, at.place);
+        for (uint32_t i = way->first; !failed && i < way->first + way->nlinks; i++) {
+            uint32_t link = t->on_way[i];
+            failed = !od_array_reserve(&shares, &room, (uint64_t)count + 1, sizeof *shares);
+            if (!failed && !share_of[link]) {
+                shares[count] = (struct share){.left = t->capacity[link]};
+                share_of[link] = ++count;
+            }
+            if (!failed)
+                od_placeset_add(&shares[share_of[link] - 1].devices, at.place);
+        }
     }
-    double total = fill(shares, t->nlinks, devices);
+    double total = failed ? 0 : fill(shares, count, devices);
+    free(share_of);
     free(shares);
     return total;
 }

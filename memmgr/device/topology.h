@@ -67,6 +67,8 @@ const od_way *od_topology_way(const od_topology *topology, int from, int to);
 od_link od_topology_link(const od_topology *topology, int from, int to, unsigned ndevices);
 /* The same with the devices of a set. */
 od_link od_topology_link_among(const od_topology *topology, int from, int to, od_placeset devices);
+/* That of all ways between the first n devices and the host, which comes last: by row (from) and column (to). */
+void od_topology_links_among(const od_topology *topology, unsigned n, od_placeset devices, od_link *links);
 /* Bytes/s that one copy gets of the way, alone; 0: there is none. */
 double od_topology_alone(const od_topology *topology, int from, int to);
 /* Bandwidth from the host into the first devices together, all ways used at once, bytes/s. */

@@ -377,15 +377,12 @@ void od_engine_estimate_links(od_engine *e)
     od_placeset loading = od_placeset_is_empty(chosen) ? all : chosen;
     for (unsigned from = 0; from <= n; from++)
         for (unsigned to = 0; to <= n; to++) {
-            od_link *link = &e->link[from * (n + 1) + to];
             int source = from < n ? (int)from : OD_HOST, target = to < n ? (int)to : OD_HOST;
-            if (ops->link)
-                *link = ops->link(e->config.driver, source, target);
-            else if (e->config.topology)
-                *link = od_topology_link_among(e->config.topology, source, target, loading);
-            else
-                *link = from < n && to < n ? e->config.peer_link : e->config.host_link;
+            od_link link = from < n && to < n ? e->config.peer_link : e->config.host_link;
+            e->link[from * (n + 1) + to] = ops->link ? ops->link(e->config.driver, source, target) : link;
         }
+    if (e->config.topology && !ops->link)
+        od_topology_links_among(e->config.topology, n, loading, e->link);
     od_sources_find(&e->sources, e->link);
     od_alike_find(&e->alike, e->link, n);
     bool some = e->config.topology && !ops->link;

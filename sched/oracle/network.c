@@ -17,8 +17,9 @@ od_status od_network_init(od_network *n, const od_topology *topology, uint32_t m
                       .waiting = od_malloc((most + 1) * sizeof *n->waiting),
                       .left = od_malloc((topology->nlinks + 1) * sizeof *n->left),
                       .wanted = od_calloc(topology->nlinks + (size_t)1, sizeof *n->wanted),
+                      .part = od_malloc((topology->nlinks + 1) * sizeof *n->part),
                       .used = od_malloc((topology->nlinks + 1) * sizeof *n->used)};
-    if (n->flow && n->waiting && n->left && n->wanted && n->used)
+    if (n->flow && n->waiting && n->left && n->wanted && n->part && n->used)
         return OD_OK;
     od_network_free(n);
     return OD_ENOMEM;
@@ -30,6 +31,7 @@ void od_network_free(od_network *n)
     free(n->waiting);
     free(n->left);
     free(n->wanted);
+    free(n->part);
     free(n->used);
     *n = (od_network){0};
 }
@@ -42,6 +44,7 @@ void od_network_start(od_network *n, int from, int to, double bytes, uint32_t ow
                                      .latency = way->latency,
                                      .penalty = penalty,
                                      .weight = 1 / penalty,
+                                     .most = way->bandwidth / (1 / penalty),
                                      .left = bytes,
                                      .owner = owner};
     n->stale |= way->latency <= 0;
@@ -52,6 +55,12 @@ void od_network_start(od_network *n, int from, int to, double bytes, uint32_t ow
 static double smaller(double a, double b) /* neither is NaN */
 {
     return a < b ? a : b;
+}
+
+/* What each of the flows gets that want a part of the link. */
+static void divide(od_network *n, uint32_t link)
+{
+    n->part[link] = n->wanted[link] > 0 ? n->left[link] / n->wanted[link] : (double)INFINITY;
 }
 
 static void want(od_network *n, uint32_t link, double weight)
@@ -76,34 +85,31 @@ static void count_parts(od_network *n)
         for (uint32_t j = 0; j < f->way->nlinks; j++)
             want(n, n->topology->on_way[f->way->first + j], f->weight);
     }
+    for (uint32_t i = 0; i < n->nused; i++)
+        divide(n, n->used[i]);
 }
 
-static double part_of_link(const od_network *n, uint32_t link)
-{
-    return n->wanted[link] > 0 ? n->left[link] / n->wanted[link] : (double)INFINITY;
-}
-
-static double part_of_way(const od_flow *f)
-{
-    return f->way->bandwidth / f->weight;
-}
-
-/* The smallest part that a link has for its flows, or a way allows. */
-static double smallest_part(const od_network *n)
+/* The smallest part that a link has for its flows, or a way allows. Links that no flow wants any more are let go. */
+static double smallest_part(od_network *n)
 {
     double part = (double)INFINITY;
-    for (uint32_t i = 0; i < n->nused; i++)
-        part = smaller(part, part_of_link(n, n->used[i]));
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n->nused; i++) {
+        part = smaller(part, n->part[n->used[i]]);
+        n->used[kept] = n->used[i];
+        kept += n->wanted[n->used[i]] > 0;
+    }
+    n->nused = kept;
     for (uint32_t i = 0; i < n->nwaiting; i++)
-        part = smaller(part, part_of_way(&n->flow[n->waiting[i]]));
+        part = smaller(part, n->flow[n->waiting[i]].most);
     return part;
 }
 
 static bool is_limited(const od_network *n, const od_flow *f, double part)
 {
-    bool limited = part_of_way(f) <= part;
+    bool limited = f->most <= part;
     for (uint32_t j = 0; !limited && j < f->way->nlinks; j++)
-        limited = part_of_link(n, n->topology->on_way[f->way->first + j]) <= part;
+        limited = n->part[n->topology->on_way[f->way->first + j]] <= part;
     return limited;
 }
 
@@ -120,6 +126,7 @@ static void leave_rest(od_network *n, const od_flow *f)
         uint32_t l = n->topology->on_way[f->way->first + j];
         take(&n->left[l], f->rate, precision * n->topology->capacity[l]);
         take(&n->wanted[l], f->weight, precision);
+        divide(n, l);
     }
 }
 

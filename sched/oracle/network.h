@@ -17,6 +17,7 @@ typedef struct od_flow {
     double latency; /* seconds that are left of it */
     double penalty; /* by which its part of a link is divided */
     double weight;  /* parts that it wants: the inverse */
+    double most;    /* a part that its way allows */
     double left;    /* bytes */
     double rate;    /* bytes/s; 0 while latency is left */
     uint32_t owner; /* the caller's */
@@ -30,6 +31,7 @@ typedef struct od_network {
     uint32_t *waiting, nwaiting; /* flows whose rate is not known */
     double *left;                /* by link: bytes/s that are not given */
     double *wanted;              /* by link: parts, of flows whose rate is not known */
+    double *part;                /* by link: bytes/s that one of them gets; infinite: there is none */
     uint32_t *used, nused;       /* links on their ways */
 } od_network;
 

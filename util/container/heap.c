@@ -126,6 +126,21 @@ void od_heap_lowered(od_heap *heap, uint32_t item)
     sift_down(heap, heap->position[item] - 1);
 }
 
+void od_heap_keep(od_heap *heap, bool (*keeps)(const void *owner, uint32_t item))
+{
+    uint32_t kept = 0;
+    for (uint32_t at = 0; at < heap->count; at++) {
+        uint32_t item = heap->items[at];
+        if (keeps(heap->owner, item))
+            place(heap, kept++, item);
+        else
+            heap->position[item] = 0;
+    }
+    heap->count = kept;
+    for (uint32_t at = kept / 2; at-- > 0;)
+        sift_down(heap, at);
+}
+
 bool od_heap_is_valid(const od_heap *heap)
 {
     uint32_t placed = 0;

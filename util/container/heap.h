@@ -40,6 +40,8 @@ void od_heap_push(od_heap *heap, uint32_t item);
 void od_heap_remove(od_heap *heap, uint32_t item);
 void od_heap_raised(od_heap *heap, uint32_t item);  /* its key now comes earlier, or not later */
 void od_heap_lowered(od_heap *heap, uint32_t item); /* its key now comes later, or not earlier */
+/* Takes out all items but those of which keeps(owner, item) is true. */
+void od_heap_keep(od_heap *heap, bool (*keeps)(const void *owner, uint32_t item));
 bool od_heap_is_valid(const od_heap *heap);
 
 static inline bool od_heap_contains(const od_heap *heap, uint32_t item)

@@ -34,17 +34,13 @@ static uint32_t count_missing(const struct view *view, const struct slot *slot)
 static bool key_is_low(const struct view *view, uint32_t id)
 {
     const struct standing *standing = &view->missing->standing[id];
-    bool first = belongs_first(view, id), is_new = view->missing->common[id].stamp > view->seen;
-    bool parked = od_placeset_has(standing->parked, view->k) || is_new;
-    bool waits = parked || od_heap_contains(&view->first, id); /* it is found there when no datum has an S0 */
-    if (od_placeset_has(standing->raised, view->k) || (!first && (waits || !belongs_second(view, id))))
+    if (od_placeset_has(standing->raised, view->k) || !belongs_first(view, id))
         return false;
-    const od_heap *heap = first ? &view->first : &view->second;
     if (view->missing->rules.threshold)
-        return first && !od_heap_contains(heap, id);
+        return !od_heap_contains(&view->first, id);
     od_missing_key key = key_of(view, id);
     od_missing_rank now = rank_of(view, id, &key);
-    return !od_heap_contains(heap, id) || is_greater(&now, &view->rank[id]);
+    return !od_heap_contains(&view->first, id) || is_greater(&now, &want_of(view, id)->rank);
 }
 
 static bool want_is_valid(const struct view *view, uint32_t id)
@@ -53,9 +49,9 @@ static bool want_is_valid(const struct view *view, uint32_t id)
     const struct want *want = want_of(view, id);
     const struct source *source = &missing->sources[id];
     bool resident = od_placeset_has(missing->standing[id].resident, view->k);
-    struct set s0 = {0}, s1 = {0};
+    struct set s0 = {0};
     uint64_t ns = 0;
-    uint32_t planned = 0, pairs = 0; /* with two inputs in S0 */
+    uint32_t planned = 0, n1 = 0;
     for (uint32_t i = 0; i < source->nlisted; i++) {
         const struct slot *slot = &missing->slots[source->uses[i].slot];
         if (!is_current(missing, source->uses[i]))
@@ -66,17 +62,12 @@ static bool want_is_valid(const struct view *view, uint32_t id)
             continue;
         if (lacked == 1)
             set_count(&s0, slot->priority);
-        if (lacked == 2 && slot->ninputs > 2)
-            set_count(&s1, slot->priority);
-        pairs += lacked == 1 && slot->ninputs == 2;
+        n1 += lacked == 2;
         ns += lacked == 1 ? slot->ns : 0;
     }
-    const struct standing *standing = &missing->standing[id];
-    bool freeing = od_placeset_has(standing->freeing, view->k);
-    bool counted =
-        !is_absent(view, id) || freeing || (!s0.count && (!s1.count || od_placeset_has(standing->counted, view->k)));
-    struct set own = {.count = want->s1.count + pairs, .top = want->s1.top};
-    return set_is_valid(&want->s0, &s0) && set_is_valid(&own, &s1) && want->s0_ns == ns && counted &&
+    bool counted = is_absent(view, id) ? s1_count(view, id) == n1 : *own_s1(view, id) == 0;
+    bool noted = od_placeset_has(missing->standing[id].freeing, view->k) == (s0.count > 0);
+    return set_is_valid(&want->s0, &s0) && want->s0_ns == ns && counted && noted &&
            view->planned_reads[id] == planned && (!is_absent(view, id) || (!resident && !planned)) &&
            !key_is_low(view, id);
 }
@@ -120,9 +111,8 @@ static bool task_is_valid(const od_missing *missing, uint32_t number)
 static bool source_is_valid(const od_missing *missing, uint32_t id)
 {
     const struct source *source = &missing->sources[id];
-    struct set common = {0};
     uint64_t left = 0;
-    uint32_t uses = 0;
+    uint32_t uses = 0, pairs = 0;
     if (!source->datum)
         return source->nlisted == 0;
     for (uint32_t i = 0; i < source->nlisted; i++) {
@@ -130,12 +120,10 @@ static bool source_is_valid(const od_missing *missing, uint32_t id)
         bool current = is_current(missing, source->uses[i]);
         uses += current;
         left += current && slot->ready ? slot->ns : 0;
-        if (current && slot->ready && slot->ninputs == 2)
-            set_count(&common, slot->priority);
+        pairs += current && slot->ready && slot->ninputs == 2;
     }
-    if (!set_is_valid(&missing->common[id].s1, &common))
-        return false;
-    if (source->datum->id != id || left != missing->standing[id].left_ns || uses != source->nuses)
+    if (source->datum->id != id || left != missing->standing[id].left_ns || uses != source->nuses ||
+        pairs != missing->pairs[id])
         return false;
     for (unsigned k = 0; k < missing->env.ndevices; k++) {
         if (!want_is_valid(&missing->views[k], id))
@@ -146,17 +134,18 @@ static bool source_is_valid(const od_missing *missing, uint32_t id)
 
 static bool view_is_valid(const struct view *view)
 {
-    return od_heap_is_valid(&view->first) && od_heap_is_valid(&view->second) && free_is_valid(view);
+    return od_heap_is_valid(&view->first) && free_is_valid(view);
 }
 
 bool od_missing_is_valid(const od_missing *missing)
 {
-    uint32_t owned = 0, ready = 0;
+    uint32_t owned = 0, ready = 0, unusual = 0;
     for (uint32_t number = 0; number < missing->nslots; number++) {
         if (!missing->slots[number].task)
             continue;
         owned++;
         ready += missing->slots[number].ready;
+        unusual += missing->slots[number].ready && missing->slots[number].priority != missing->usual;
         if (!task_is_valid(missing, number))
             return false;
     }
@@ -168,6 +157,6 @@ bool od_missing_is_valid(const od_missing *missing)
         if (!view_is_valid(&missing->views[k]))
             return false;
     }
-    return owned == missing->nowned && ready == missing->nready && owned + missing->nfree_slots == missing->nslots &&
-           od_heap_is_valid(&missing->urgent);
+    return owned == missing->nowned && ready == missing->nready && unusual == missing->nunusual &&
+           owned + missing->nfree_slots == missing->nslots && od_heap_is_valid(&missing->urgent);
 }

@@ -22,25 +22,28 @@ static void set_remove(struct set *set, int32_t priority)
         set->top.holders--;
 }
 
-static void s1_remove(struct want *want, int32_t priority)
+/* A task with two inputs is counted with the datum's pairs, too. */
+static inline void enter_s0(od_missing *missing, uint32_t id, unsigned k, const struct slot *slot)
 {
-    want->s1.count--;
-    if (priority == want->s1.top.priority)
-        want->s1.top.holders--;
-}
-
-static void enter_s0(struct want *want, const struct slot *slot)
-{
+    size_t place = place_of(missing, id, k);
+    struct want *want = &missing->want[place];
+    od_placeset_add(&missing->standing[id].freeing, k);
     set_add(&want->s0, slot->priority);
     want->s0_ns += slot->ns;
-    want->s1.count -= slot->ninputs == 2;
+    if (slot->ninputs == 2)
+        missing->s1[place]--;
 }
 
-static void leave_s0(struct want *want, const struct slot *slot)
+static inline void leave_s0(od_missing *missing, uint32_t id, unsigned k, const struct slot *slot)
 {
+    size_t place = place_of(missing, id, k);
+    struct want *want = &missing->want[place];
     set_remove(&want->s0, slot->priority);
+    if (!want->s0.count)
+        od_placeset_remove(&missing->standing[id].freeing, k);
     want->s0_ns -= slot->ns;
-    want->s1.count += slot->ninputs == 2;
+    if (slot->ninputs == 2)
+        missing->s1[place]++;
 }
 
 /* The datum, which is absent, may have become a better choice: its key is looked at before the next one. Many tasks
@@ -48,64 +51,19 @@ static void leave_s0(struct want *want, const struct slot *slot)
 static inline void raise(struct view *view, uint32_t id)
 {
     struct standing *standing = &view->missing->standing[id];
-    od_placeset_add(&standing->freeing, view->k);
     if (od_placeset_has(standing->raised, view->k))
         return;
     od_placeset_add(&standing->raised, view->k);
     view->raised[view->nraised++] = id;
 }
 
-/* Raises it where it is absent and has an S0, and parks it where it has only an S1. */
-static inline void raise_candidates(od_missing *missing, uint32_t id)
-{
-    struct standing *standing = &missing->standing[id];
-    od_placeset absent = missing->absent[id];
-    od_placeset freeing = od_placeset_intersection(absent, od_placeset_minus(standing->freeing, standing->raised));
-    prefetch_on(missing, freeing, id);
-    for (od_placeset_walk at = od_placeset_begin(freeing); od_placeset_next(&at);) {
-        struct view *view = &missing->views[at.place];
-        if (want_of(view, id)->s0.count) {
-            raise(view, id);
-            continue;
-        }
-        od_placeset_remove(&standing->freeing, at.place);
-        if (want_of(view, id)->s1.count)
-            park(view, id);
-    }
-    od_placeset known = od_placeset_union(standing->freeing, standing->parked);
-    od_placeset others = od_placeset_intersection(absent, od_placeset_minus(standing->counted, known));
-    prefetch_on(missing, others, id);
-    for (od_placeset_walk at = od_placeset_begin(others); od_placeset_next(&at);) {
-        struct view *view = &missing->views[at.place];
-        if (want_of(view, id)->s1.count)
-            park(view, id);
-        else
-            od_placeset_remove(&standing->counted, at.place);
-    }
-}
-
 /* Raises it on all devices where it may be chosen. With a threshold these are all where it is absent. */
 static inline void raise_all(od_missing *missing, uint32_t id)
 {
-    struct standing *standing = &missing->standing[id];
-    if (!missing->rules.threshold) {
-        raise_candidates(missing, id);
-    } else {
-        od_placeset absent = od_placeset_minus(missing->absent[id], standing->raised);
-        for (od_placeset_walk at = od_placeset_begin(absent); od_placeset_next(&at);)
-            raise(&missing->views[at.place], id);
-    }
-    if (missing->common[id].s1.count)
-        od_missing_stamp(missing, id);
-}
-
-/* The S1 of an absent datum has grown: without an S0 it is no candidate before the others. */
-static inline void raise_second(struct view *view, uint32_t id)
-{
-    if (belongs_first(view, id))
-        raise(view, id);
-    else
-        park(view, id);
+    const struct standing *standing = &missing->standing[id];
+    od_placeset may = missing->rules.threshold ? missing->absent[id] : standing->freeing;
+    for (od_placeset_walk at = od_placeset_begin(od_placeset_minus(may, standing->raised)); od_placeset_next(&at);)
+        raise(&missing->views[at.place], id);
 }
 
 /* --- visits -------------------------------------------------------------- */
@@ -135,15 +93,15 @@ static void visit_arrival(struct view *view, const struct lacks *lacks, uint32_t
     if (lacks->count == 0) {
         free_add(view, lacks->number);
     } else if (lacks->count == 1) {
-        struct want *other = want_of(view, lacks->ids[0]);
         if (slot->ninputs > 2)
-            s1_remove(other, slot->priority);
-        enter_s0(other, slot);
+            --*own_s1(view, lacks->ids[0]);
+        enter_s0(view->missing, lacks->ids[0], view->k, slot);
         raise(view, lacks->ids[0]);
     } else {
-        for (int i = 0; i < 2; i++) {
-            s1_add(want_of(view, lacks->ids[i]), slot->priority);
-            raise_second(view, lacks->ids[i]);
+        for (int i = 0; i < 2; i++) { /* without an S0 it is no candidate before the others */
+            ++*own_s1(view, lacks->ids[i]);
+            if (od_placeset_has(view->missing->standing[lacks->ids[i]].freeing, view->k))
+                raise(view, lacks->ids[i]);
         }
     }
 }
@@ -161,8 +119,11 @@ static void visit_load(struct view *view, const struct lacks *lacks, uint32_t id
 static void arrive(struct view *view, uint32_t id, visit_function *visit)
 {
     od_placeset_remove(&view->missing->absent[id], view->k);
-    *want_of(view, id) = (struct want){0};
     od_missing_drop_candidate(view, id);
+    od_placeset_remove(&view->missing->standing[id].freeing, view->k);
+    want_of(view, id)->s0 = (struct set){0};
+    want_of(view, id)->s0_ns = 0;
+    *own_s1(view, id) = 0;
     visit_ready(view, id, visit);
 }
 
@@ -172,17 +133,16 @@ static void visit_departure(struct view *view, const struct lacks *lacks, uint32
     const struct slot *slot = &view->missing->slots[lacks->number];
     if (lacks->count == 0) {
         free_remove(view, lacks->number);
-        enter_s0(want_of(view, id), slot);
+        enter_s0(view->missing, id, view->k, slot);
     } else if (lacks->count == 1) {
-        struct want *other = want_of(view, lacks->ids[0]);
-        leave_s0(other, slot);
+        leave_s0(view->missing, lacks->ids[0], view->k, slot);
         if (slot->ninputs > 2) {
-            s1_add(other, slot->priority);
-            s1_add(want_of(view, id), slot->priority);
+            ++*own_s1(view, lacks->ids[0]);
+            ++*own_s1(view, id);
         }
     } else {
-        s1_remove(want_of(view, lacks->ids[0]), slot->priority);
-        s1_remove(want_of(view, lacks->ids[1]), slot->priority);
+        --*own_s1(view, lacks->ids[0]);
+        --*own_s1(view, lacks->ids[1]);
     }
 }
 
@@ -214,72 +174,73 @@ struct lacking {
 static struct lacking lacking_of(const od_missing *missing, const struct slot *slot)
 {
     const uint32_t *inputs = inputs_of(slot);
-    od_placeset any = OD_NO_PLACES, several = OD_NO_PLACES, many = OD_NO_PLACES;
-    for (uint32_t i = 0; i < slot->ninputs; i++) {
-        od_placeset absent = missing->absent[inputs[i]];
-        many = od_placeset_union(many, od_placeset_intersection(several, absent));
-        several = od_placeset_union(several, od_placeset_intersection(any, absent));
-        any = od_placeset_union(any, absent);
+    const od_placeset all = od_placeset_below(missing->env.ndevices);
+    struct lacking lacking;
+    for (unsigned w = 0; w < OD_PLACE_WORDS; w++) {
+        uint64_t any = 0, several = 0, many = 0;
+        for (uint32_t i = 0; i < slot->ninputs; i++) {
+            uint64_t absent = missing->absent[inputs[i]].word[w];
+            many |= several & absent;
+            several |= any & absent;
+            any |= absent;
+        }
+        lacking.none.word[w] = all.word[w] & ~any;
+        lacking.one.word[w] = any & ~several;
+        lacking.two.word[w] = slot->ninputs > 2 ? several & ~many : 0;
     }
-    return (struct lacking){.none = od_placeset_minus(od_placeset_below(missing->env.ndevices), any),
-                            .one = od_placeset_minus(any, several),
-                            .two = slot->ninputs > 2 ? od_placeset_minus(several, many) : OD_NO_PLACES};
+    return lacking;
 }
 
 /* Asks for the counters that count_in() and count_out() will touch. */
-PREFETCH void prefetch_counters(const od_missing *missing, const struct slot *slot, struct lacking lacking)
+PREFETCH void prefetch_counters(const od_missing *missing, const struct slot *slot, const struct lacking *lacking)
 {
     if (!missing->large)
         return;
-    const uint32_t *inputs = inputs_of(slot);
-    od_placeset few = od_placeset_union(lacking.one, lacking.two);
-    for (uint32_t i = 0; i < slot->ninputs; i++)
-        prefetch_on(missing, od_placeset_intersection(missing->absent[inputs[i]], few), inputs[i]);
+    for (uint32_t i = 0; i < slot->ninputs; i++) {
+        uint32_t id = inputs_of(slot)[i];
+        const od_placeset *absent = &missing->absent[id];
+        for (od_placeset_walk2 at = od_placeset_begin2(absent, &lacking->one); od_placeset_next2(&at);)
+            __builtin_prefetch(&missing->want[place_of(missing, id, at.place)], 1);
+        for (od_placeset_walk2 at = od_placeset_begin2(absent, &lacking->two); od_placeset_next2(&at);)
+            __builtin_prefetch(&missing->s1[place_of(missing, id, at.place)], 1);
+    }
 }
 
 /* Counts a new ready task on all devices; what it lacks may have become a better choice. */
 static void count_in(od_missing *missing, const struct slot *slot, uint32_t number)
 {
     const uint32_t *inputs = inputs_of(slot);
-    struct lacking lacking = lacking_of(missing, slot);
-    prefetch_counters(missing, slot, lacking);
+    const struct lacking lacking = lacking_of(missing, slot);
+    prefetch_counters(missing, slot, &lacking);
     for (od_placeset_walk at = od_placeset_begin(lacking.none); od_placeset_next(&at);)
         free_add(&missing->views[at.place], number);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         uint32_t id = inputs[i];
-        struct standing *standing = &missing->standing[id];
-        od_placeset one = od_placeset_intersection(missing->absent[id], lacking.one);
-        od_placeset two = od_placeset_intersection(missing->absent[id], lacking.two);
-        standing->left_ns += slot->ns;
-        standing->freeing = od_placeset_union(standing->freeing, one);
-        standing->counted = od_placeset_union(standing->counted, two);
-        for (od_placeset_walk at = od_placeset_begin(one); od_placeset_next(&at);)
-            enter_s0(&missing->views[at.place].want[id], slot);
-        for (od_placeset_walk at = od_placeset_begin(two); od_placeset_next(&at);)
-            s1_add(&missing->views[at.place].want[id], slot->priority);
-        if (slot->ninputs == 2)
-            set_add(&missing->common[id].s1, slot->priority);
+        const od_placeset *absent = &missing->absent[id];
+        missing->standing[id].left_ns += slot->ns;
+        for (od_placeset_walk2 at = od_placeset_begin2(absent, &lacking.one); od_placeset_next2(&at);)
+            enter_s0(missing, id, at.place, slot);
+        for (od_placeset_walk2 at = od_placeset_begin2(absent, &lacking.two); od_placeset_next2(&at);)
+            missing->s1[place_of(missing, id, at.place)]++;
+        missing->pairs[id] += slot->ninputs == 2;
         raise_all(missing, id);
     }
 }
 
-static void count_out(od_missing *missing, const struct slot *slot, uint32_t number, struct lacking lacking)
+static void count_out(od_missing *missing, const struct slot *slot, uint32_t number, const struct lacking *lacking)
 {
     const uint32_t *inputs = inputs_of(slot);
-    for (od_placeset_walk at = od_placeset_begin(lacking.none); od_placeset_next(&at);)
+    for (od_placeset_walk at = od_placeset_begin(lacking->none); od_placeset_next(&at);)
         free_remove(&missing->views[at.place], number);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         uint32_t id = inputs[i];
-        od_placeset absent = missing->absent[id];
+        const od_placeset *absent = &missing->absent[id];
         missing->standing[id].left_ns -= slot->ns;
-        for (od_placeset_walk at = od_placeset_begin(od_placeset_intersection(absent, lacking.one));
-             od_placeset_next(&at);)
-            leave_s0(&missing->views[at.place].want[id], slot);
-        for (od_placeset_walk at = od_placeset_begin(od_placeset_intersection(absent, lacking.two));
-             od_placeset_next(&at);)
-            s1_remove(&missing->views[at.place].want[id], slot->priority);
-        if (slot->ninputs == 2)
-            set_remove(&missing->common[id].s1, slot->priority);
+        for (od_placeset_walk2 at = od_placeset_begin2(absent, &lacking->one); od_placeset_next2(&at);)
+            leave_s0(missing, id, at.place, slot);
+        for (od_placeset_walk2 at = od_placeset_begin2(absent, &lacking->two); od_placeset_next2(&at);)
+            missing->s1[place_of(missing, id, at.place)]--;
+        missing->pairs[id] -= slot->ninputs == 2;
     }
 }
 
@@ -292,16 +253,19 @@ void od_missing_offer(od_missing *missing, od_task *task)
     if (!od_heap_contains(&missing->urgent, number))
         od_heap_push(&missing->urgent, number);
     slot->ready = true;
-    missing->nready++;
+    if (missing->nready++ == 0)
+        missing->usual = slot->priority;
+    missing->nunusual += slot->priority != missing->usual;
     task->state = OD_TASK_READY;
 }
 
-static void take(od_missing *missing, uint32_t number, struct lacking lacking)
+static void take(od_missing *missing, uint32_t number, const struct lacking *lacking)
 {
     struct slot *slot = &missing->slots[number];
     count_out(missing, slot, number, lacking);
     slot->ready = false;
     missing->nready--;
+    missing->nunusual -= slot->priority != missing->usual;
 }
 
 void od_missing_plan(od_missing *missing, od_task *task, od_plan *plan)
@@ -309,14 +273,23 @@ void od_missing_plan(od_missing *missing, od_task *task, od_plan *plan)
     const struct slot *slot = &missing->slots[slot_of(task)];
     const uint32_t *inputs = inputs_of(slot);
     struct view *view = &missing->views[plan->k];
-    if (slot->ready)
-        take(missing, slot_of(task), lacking_of(missing, slot));
+    if (slot->ready) {
+        struct lacking lacking = lacking_of(missing, slot);
+        take(missing, slot_of(task), &lacking);
+    }
     od_plan_append(plan, task);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         view->planned_reads[inputs[i]]++;
         if (is_absent(view, inputs[i]))
             arrive(view, inputs[i], visit_arrival);
     }
+}
+
+/* Where its first few data are said. */
+PREFETCH void prefetch_accesses(const od_task *task)
+{
+    __builtin_prefetch(&task->access[0]);
+    __builtin_prefetch(&task->access[2]);
 }
 
 PREFETCH void prefetch_counts(const od_task *task, unsigned k)
@@ -343,9 +316,11 @@ PREFETCH void prefetch_pop(const od_missing *missing, const od_plan *plan)
         const struct slot *slot = &missing->slots[slot_of(task)];
         if (i == 0) {
             prefetch_counts(task, plan->k);
+            for (uint32_t j = 0; j < task->naccess; j++) /* od_missing_moved() compares it */
+                __builtin_prefetch(&task->access[j].datum->valid);
             prefetch_sources(missing, slot);
         } else if (i == 1) {
-            __builtin_prefetch(task->access);
+            prefetch_accesses(task);
         }
         __builtin_prefetch(slot, 1);
         __builtin_prefetch(node->next, 1);
@@ -414,18 +389,24 @@ od_placeset od_missing_lacking(const od_missing *missing, const od_task *task, s
     *bytes = 0;
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         *bytes += missing->sources[inputs[i]].size;
-        some = od_placeset_union(some, od_placeset_minus(all, missing->absent[inputs[i]]));
+        for (unsigned w = 0; w < OD_PLACE_WORDS; w++)
+            some.word[w] |= all.word[w] & ~missing->absent[inputs[i]].word[w];
     }
     if (*bytes == 0)
         some = all;
     for (od_placeset_walk at = od_placeset_begin(some); od_placeset_next(&at);)
         lacking[at.place] = 0;
     for (uint32_t i = 0; !od_placeset_is_empty(some) && i < slot->ninputs; i++) {
-        od_placeset_walk at = od_placeset_begin(od_placeset_intersection(some, missing->absent[inputs[i]]));
-        while (od_placeset_next(&at))
+        od_placeset_walk2 at = od_placeset_begin2(&some, &missing->absent[inputs[i]]);
+        while (od_placeset_next2(&at))
             lacking[at.place] += missing->sources[inputs[i]].size;
     }
     return some;
+}
+
+double od_missing_seconds(const od_missing *missing, const od_datum *datum, unsigned k)
+{
+    return transfer_of(&missing->views[k], datum->id);
 }
 
 double od_missing_load_time(const od_missing *missing, const od_task *task, unsigned k)
@@ -458,7 +439,7 @@ static void update_transfer(od_missing *missing, struct source *source)
         return;
     uint32_t id = source->datum->id;
     source->valid = source->datum->valid;
-    missing->common[id].version++;
+    missing->standing[id].version++;
     raise_all(missing, id);
 }
 
@@ -526,12 +507,13 @@ static void take_found(struct view *view)
         for (uint32_t j = 0; j < count; j++) {
             const struct slot *slot = &missing->slots[taken[j]];
             __builtin_prefetch(slot->task, 1);
+            __builtin_prefetch(&slot->task->access);
             lacking[j] = lacking_of(missing, slot);
             od_placeset_remove(&lacking[j].none, view->k);
-            prefetch_counters(missing, slot, lacking[j]);
+            prefetch_counters(missing, slot, &lacking[j]);
         }
         for (uint32_t j = 0; j < count; j++)
-            take(missing, taken[j], lacking[j]);
+            take(missing, taken[j], &lacking[j]);
     }
 }
 
@@ -574,7 +556,7 @@ static void plan_taken(od_missing *missing, od_plan *plan)
     enum { AHEAD = 4 };
     for (uint32_t i = 0; i < missing->ntaken + 2 * AHEAD; i++) {
         if (i < missing->ntaken)
-            __builtin_prefetch(missing->slots[missing->taken[i]].task->access);
+            prefetch_accesses(missing->slots[missing->taken[i]].task);
         if (i >= AHEAD && i - AHEAD < missing->ntaken)
             prefetch_counts(missing->slots[missing->taken[i - AHEAD]].task, plan->k);
         if (i >= 2 * AHEAD)

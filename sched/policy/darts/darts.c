@@ -254,9 +254,13 @@ static void emit_choice(const struct darts *darts, const od_datum *datum, unsign
 {
     if (!darts->env.decided)
         return;
-    const od_score scores[] = {{"tasks_possible", key->n0}, {"tasks_lacking_one_more", key->n1},
-                               {"load_s", key->load},       {"load_per_task_time", isinf(key->ratio) ? -1 : key->ratio},
-                               {"priority", key->max_prio}, {"time_left_s", (double)key->left_ns * 1e-9}};
+    double load = od_missing_seconds(darts->missing, datum, k);
+    const od_score scores[] = {{"tasks_possible", key->n0},
+                               {"tasks_lacking_one_more", key->n1},
+                               {"load_s", load},
+                               {"load_per_task_time", isinf(key->ratio) ? -1 : key->ratio},
+                               {"priority", key->max_prio},
+                               {"time_left_s", (double)key->left_ns * 1e-9}};
     darts->env.decided(darts->env.engine, &(od_decision){OD_DECISION_LOAD, k, .datum = datum, OD_SCORES(scores)});
 }
 

@@ -19,6 +19,8 @@
 enum {
     FEW_INPUTS = 5,  /* a slot is 64 bytes; six would fit, but the random tests have tasks with six */
     LARGE = 1 << 15, /* so many tasks, or pairs of a datum and a device: about two megabytes */
+    MANY_DEVICES = 64,
+    DATA_AT_ONCE = 16, /* arrays by datum have room for a multiple of so many */
 };
 
 #define NO_SLOT UINT32_MAX
@@ -52,7 +54,7 @@ struct source {
     struct use *uses;      /* in order of arrival */
     uint32_t nlisted, capacity;
     uint32_t nuses; /* those that are not out of date */
-    od_placeset valid; /* od_datum.valid when `common.version` was given */
+    od_placeset valid; /* od_datum.valid when `standing.version` was given */
     size_t size;       /* od_datum.size */
 };
 
@@ -60,10 +62,10 @@ struct source {
 struct standing {
     uint64_t left_ns;     /* total time of the ready tasks that read it */
     od_placeset raised;   /* devices: in view.raised */
-    od_placeset parked;   /* in view.parked */
     od_placeset resident; /* holds memory there */
-    od_placeset freeing;  /* its S0 is not empty, or was not */
-    od_placeset counted;  /* elsewhere its own S1 is not empty, or was not */
+    od_placeset freeing;  /* its S0 is not empty */
+    uint32_t tie;         /* od_datum.tie */
+    uint32_t version;     /* of its transfer times: grows when it is in other places than before */
 };
 
 /* The highest priority of a set and how many tasks have it; with no holder it is an upper bound. */
@@ -72,52 +74,31 @@ struct top {
     uint32_t holders;
 };
 
-/* A set of ready tasks (S0 or S1), counted. */
+/* A set of ready tasks, counted. */
 struct set {
     uint32_t count;
     struct top top;
 };
 
-/*
- * A datum as a device sees it. Nothing is counted while it is present.
- *
- * A task with two inputs lacks both on most devices. It is counted once, in `common`: S1 of a device is those of the
- * common set, but for the ones that are in S0 as the device has their other datum, and its own, of tasks with more
- * inputs. So s1.count is the number of the latter less that of the former (modulo 2^32), and s1.top is of the latter.
- * While S0 is empty there are none of the former.
- */
+/* A datum as a device sees it, in one cache line. Nothing is counted while it is present. */
 struct want {
-    struct set s0, s1;
-    uint64_t s0_ns; /* total time of S0 */
-};
-
-/* A datum as a device sees it that has none of the data of tasks that read it. */
-struct common {
-    struct set s1;         /* ready tasks with two inputs that read it */
-    uint32_t version;      /* of its transfer times: grows when it is in other places than before */
-    uint32_t newer, older; /* data plus one in the order of their stamps; 0: none */
-    uint64_t stamp;        /* when it has become better for all such devices last; 0: never */
-};
-
-/* Seconds to bring a datum, as of that version. */
-struct transfer {
-    double seconds;
-    uint32_t version;
+    struct set s0;
+    uint32_t version;     /* standing.version as of which is */
+    double seconds;       /* the time to bring it */
+    uint64_t s0_ns;       /* total time of S0 */
+    od_missing_rank rank; /* an upper bound while it is in the heap; with a threshold only the place in the order */
 };
 
 struct view {
     struct od_missing *missing;
     uint32_t k;
+    uint32_t stride;         /* of the two arrays: a datum's elements are at its number times that */
     struct want *want;       /* by datum */
-    struct transfer *transfer; /* by datum */
+    uint32_t *s1;            /* by datum: |S1| less od_missing.pairs (modulo 2^32) */
     uint32_t *planned_reads; /* by datum: tasks planned for the device that read it */
-    od_missing_rank *rank;   /* by datum, upper bounds while in a heap; with a threshold only the place in the order */
     od_heap first;           /* data whose S0 is not empty, or was; with a threshold all that ready tasks lack */
-    od_heap second;          /* data with an S1 alone: only up to date when there are no others */
     uint32_t *raised;        /* data that may have become better since the last choice */
-    uint32_t *parked;        /* data without an S0 whose S1 has grown since the last time that no datum had an S0, */
-    uint64_t seen;           /* the last stamp of then, which says the same of what is common */
-    uint32_t nraised, nparked;
+    uint32_t nraised;
     uint64_t *free;       /* the bits of slots: a ready task that lacks nothing here */
     uint64_t *free_words; /* the bits of words of `free`: not zero */
     uint32_t nfree;       /* bits set in `free` */
@@ -136,15 +117,18 @@ struct od_missing {
     uint32_t nfree_slots;
     struct source *sources;
     struct standing *standing; /* by datum */
-    struct common *common;     /* likewise */
-    uint64_t stamps, looked_at; /* so far; those that some device has looked at */
-    uint32_t newest;            /* the datum with the last one plus one, or 0 */
     od_placeset *absent;       /* by datum: devices without memory for it, or a plan or task buffer that promises it */
+    uint32_t *pairs;           /* by datum: ready tasks with two inputs that read it */
+    struct want *want;         /* of all views: the devices of a datum are side by side where there are many, */
+    uint32_t *s1;              /* else the data of a device */
+    uint32_t by_device;        /* the distance of a device's elements from those of the device before it */
     od_heap urgent;            /* slots of ready tasks, the last resort first; some no longer ready */
-    uint32_t *taken;           /* slots on their way into a plan */
+    int32_t usual;             /* the priority of all ready tasks */
+    uint32_t nunusual;         /* but for so many */
+    uint32_t *taken;           /* slots on their way into a plan, or that a choice has found */
     uint32_t ntaken;
     uint32_t *looked; /* data looked at, with a threshold */
-    void *by_data;    /* the views' arrays by datum, zeros at first */
+    void *by_data;    /* the memory of all arrays by datum and device, zeros at first */
     struct view views[];
 };
 
@@ -161,7 +145,22 @@ static inline const uint32_t *inputs_of(const struct slot *slot)
 
 static inline struct want *want_of(const struct view *view, uint32_t id)
 {
-    return &view->want[id];
+    return &view->want[(size_t)id * view->stride];
+}
+
+/*
+ * |S1| is its own number and that of the datum's pairs, the tasks with two inputs: on most devices these lack both, so
+ * they are counted once for all. Where one is in S0, as the device has its other datum, its own number is one less.
+ */
+static inline uint32_t *own_s1(const struct view *view, uint32_t id)
+{
+    return &view->s1[(size_t)id * view->stride];
+}
+
+/* The same as own_s1() and want_of() where the view is not needed. */
+static inline size_t place_of(const od_missing *missing, uint32_t id, unsigned k)
+{
+    return (size_t)id * missing->views[0].stride + (size_t)k * missing->by_device;
 }
 
 static inline bool is_absent(const struct view *view, uint32_t id)
@@ -184,16 +183,7 @@ static inline bool is_current(const od_missing *missing, struct use use)
 /* |S1| */
 static inline uint32_t s1_count(const struct view *view, uint32_t id)
 {
-    return want_of(view, id)->s1.count + view->missing->common[id].s1.count;
-}
-
-/* The highest priority of S1 while S0 is empty. */
-static inline int32_t s1_priority(const struct view *view, uint32_t id)
-{
-    const struct set *own = &want_of(view, id)->s1, *common = &view->missing->common[id].s1;
-    if (!own->count || (common->count && common->top.priority > own->top.priority))
-        return common->top.priority;
-    return own->top.priority;
+    return *own_s1(view, id) + view->missing->pairs[id];
 }
 
 /* From where it was when that was noticed last: whoever asks first, and when, makes no difference. */
@@ -201,39 +191,48 @@ static inline double transfer_of(const struct view *view, uint32_t id)
 {
     const od_missing *missing = view->missing;
     const struct source *source = &missing->sources[id];
-    struct transfer *transfer = &view->transfer[id];
-    if (transfer->version != missing->common[id].version)
-        *transfer = (struct transfer){
-            .seconds = missing->env.transfer_time_from(missing->env.engine, source->datum, source->valid, view->k),
-            .version = missing->common[id].version};
-    return transfer->seconds;
+    struct want *want = want_of(view, id);
+    if (want->version != missing->standing[id].version) {
+        want->version = missing->standing[id].version;
+        want->seconds = missing->env.transfer_time_from(missing->env.engine, source->datum, source->valid, view->k);
+    }
+    return want->seconds;
 }
 
-/* The datum's key as far as the counters know: the highest priority may be an upper bound. */
+/* The key of a datum with an S0 as far as the counters know: the highest priority may be an upper bound. */
 static inline od_missing_key key_of(const struct view *view, uint32_t id)
 {
     const struct want *want = want_of(view, id);
     double load = transfer_of(view, id);
     return (od_missing_key){.load = load,
-                            .ratio = want->s0.count ? load / ((double)want->s0_ns * 1e-9) : (double)INFINITY,
+                            .ratio = load / ((double)want->s0_ns * 1e-9),
                             .left_ns = view->missing->standing[id].left_ns,
                             .n0 = want->s0.count,
                             .n1 = s1_count(view, id),
-                            .max_prio = want->s0.count ? want->s0.top.priority : s1_priority(view, id)};
+                            .max_prio = want->s0.top.priority};
 }
 
-/* The datum's place in the device's order, the highest first, drawn when it is first asked for. */
+/* That of a datum without one. */
+static inline od_missing_key key_without_s0(const struct view *view, uint32_t id, int32_t priority)
+{
+    return (od_missing_key){.ratio = (double)INFINITY,
+                            .left_ns = view->missing->standing[id].left_ns,
+                            .n1 = s1_count(view, id),
+                            .max_prio = priority};
+}
+
+/* The datum's place in the device's order, the highest first: drawn, or where it is now (od_missing_rules.in_turn). */
 static inline uint32_t tie_of(const struct view *view, uint32_t id)
 {
     const od_missing *missing = view->missing;
-    uint32_t tie = (uint32_t)view->rank[id].word[3];
-    return tie ? tie : od_missing_tie(missing->env.seed, view->k, missing->sources[id].datum->tie) | UINT32_C(1) << 31;
+    uint32_t tie = missing->rules.in_turn ? (uint32_t)want_of(view, id)->rank.word[3] : 0;
+    return tie ? tie : od_missing_tie(missing->env.seed, view->k, missing->standing[id].tie) | UINT32_C(1) << 31;
 }
 
 /* Sets it for a datum that is in no heap. */
 static inline void set_tie(struct view *view, uint32_t id, uint32_t tie)
 {
-    view->rank[id] = (od_missing_rank){{0, 0, 0, tie}};
+    want_of(view, id)->rank = (od_missing_rank){{0, 0, 0, tie}};
 }
 
 static inline od_missing_rank rank_of(const struct view *view, uint32_t id, const od_missing_key *key)
@@ -268,12 +267,6 @@ static inline bool belongs_first(const struct view *view, uint32_t id)
     return view->missing->rules.threshold ? view->missing->standing[id].left_ns > 0 : want_of(view, id)->s0.count > 0;
 }
 
-/* True where it is one to choose for want of others. */
-static inline bool belongs_second(const struct view *view, uint32_t id)
-{
-    return is_absent(view, id) && want_of(view, id)->s0.count == 0 && s1_count(view, id) > 0;
-}
-
 /* True where the task of slot a comes before that of slot b in a plan and in S1. */
 static inline bool is_before(const od_missing *missing, uint32_t a, uint32_t b)
 {
@@ -285,9 +278,7 @@ static inline bool is_before(const od_missing *missing, uint32_t a, uint32_t b)
 
 /* store.c */
 void od_missing_drop_task(od_missing *missing, od_task *task);
-/* Takes a datum out of the heaps. */
+/* Takes a datum out of the heap. */
 void od_missing_drop_candidate(struct view *view, uint32_t id);
-/* The datum has become better for devices that have none of the data of tasks that read it. */
-void od_missing_stamp(od_missing *missing, uint32_t id);
 
 #endif

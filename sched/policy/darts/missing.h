@@ -6,16 +6,18 @@
  * The papers define, for a device k and a datum D that is not there,
  *   S0(D)  ready tasks that lack only D on k,
  *   S1(D)  ready tasks that lack D and exactly one more datum on k,
- * and recompute both for all data whenever k asks for work. Here their sizes, total time and highest priority are
- * counters, changed when a datum comes to k or leaves it and when a task enters or leaves the ready set. What a task
- * lacks follows from its inputs and, for each datum, a word that says on which devices it is absent: nothing is kept
- * for a task and a device but one bit, whether it lacks nothing there.
+ * and recompute both for all data whenever k asks for work. Here their sizes, and total time and highest priority of
+ * S0, are counters, changed when a datum comes to k or leaves it and when a task enters or leaves the ready set. What a
+ * task lacks follows from its inputs and, for each datum, a word that says on which devices it is absent: nothing is
+ * kept for a task and a device but one bit, whether it lacks nothing there.
  *
- * The candidates of each device are in two heaps, those with an S0 and, for want of such, the others. The stored keys
- * are upper bounds: a change for the better moves a datum up at once, a change for the worse is noticed when it reaches
- * the top. So taking a task costs no heap operation at all. The highest priority of a set is a bound too once its last
- * holder has left; it is made exact, from the list of the datum's tasks, when the datum is on top. What
- * od_missing_best() returns is exact.
+ * Each device's candidates with an S0 are in a heap. The stored keys are upper bounds: a change for the better moves a
+ * datum up at once, a change for the worse is noticed when it reaches the top. So taking a task costs no heap operation
+ * at all. The highest priority of S0 is a bound too once its last holder has left; it is made exact, from the list of
+ * the datum's tasks, when the datum is on top. What od_missing_best() returns is exact.
+ *
+ * Where no datum has an S0, which is rare while many tasks are ready, nothing is kept but the sizes of S1: the best
+ * datum is found among those that the most urgent tasks lack, or, where many tasks are equally urgent, by its |S1|.
  *
  * Random choices are orders drawn once: each device has its own random order of the data, which breaks ties, and there
  * is one of the tasks (od_missing_tie()). So a plain reference can follow them. Rules that take the first datum that
@@ -38,7 +40,7 @@ typedef struct od_missing od_missing;
 
 /* What is known of an absent datum on one device; the published criteria. */
 typedef struct od_missing_key {
-    double load;      /* transfer duration, seconds */
+    double load;      /* transfer duration, seconds; 0 when S0 is empty, where nothing looks at it */
     double ratio;     /* transfer duration over the time of S0; infinite when S0 is empty */
     uint64_t left_ns; /* task_left: time of all ready tasks that read it */
     uint32_t n0, n1;  /* |S0|, |S1| */
@@ -52,7 +54,8 @@ typedef struct od_missing_rank {
 } od_missing_rank;
 
 /* What the words are, the lower half of the last one zero. Fewer tasks, lower priority or less time must never make a
- * rank greater, and that of a key with an S0 is always greater than one of a key without. */
+ * rank greater, and that of a key with an S0 is always greater than one of a key without. Without an S0 the highest
+ * priority comes first, then |S1|. */
 typedef od_missing_rank (*od_missing_order)(const od_missing_key *key);
 
 typedef struct od_missing_rules {
@@ -94,6 +97,8 @@ void od_missing_reclaim(od_missing *missing, const od_datum *datum, od_plan *pla
 /* The devices where an adopted task finds some of its input, or all where it reads no bytes. In `*bytes` how
  * many it reads, in `lacking`, by such device, how many of them are not there. */
 od_placeset od_missing_lacking(const od_missing *missing, const od_task *task, size_t *bytes, size_t *lacking);
+/* Seconds to bring a datum that an adopted task reads. */
+double od_missing_seconds(const od_missing *missing, const od_datum *datum, unsigned k);
 /* Seconds to bring what it lacks. */
 double od_missing_load_time(const od_missing *missing, const od_task *task, unsigned k);
 uint32_t od_missing_ready(const od_missing *missing); /* tasks in the ready set */

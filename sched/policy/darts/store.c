@@ -18,7 +18,7 @@
 static bool candidate_before(const void *owner, uint32_t a, uint32_t b)
 {
     const struct view *view = owner;
-    return is_greater_or(&view->rank[a], &view->rank[b], a < b);
+    return is_greater_or(&want_of(view, a)->rank, &want_of(view, b)->rank, a < b);
 }
 
 static bool urgent_before(const void *owner, uint32_t a, uint32_t b)
@@ -49,7 +49,7 @@ od_status od_missing_create(const od_policy_env *env, const od_missing_rules *ru
         view->missing = missing;
         view->k = k;
         od_heap_init(&view->first, candidate_before, view);
-        od_heap_init(&view->second, candidate_before, view);
+        view->stride = env->ndevices > MANY_DEVICES ? env->ndevices : 1;
     }
     *out = missing;
     return OD_OK;
@@ -84,7 +84,7 @@ void od_missing_destroy(od_missing *missing)
     od_heap_free(&missing->urgent);
     free_lines(missing->standing);
     free(missing->absent);
-    free(missing->common);
+    free(missing->pairs);
     free_lines(missing->slots);
     free(missing->taken);
     free(missing->looked);
@@ -149,39 +149,52 @@ static void move_heap(od_heap *heap, char **memory, uint32_t old, uint32_t wante
     od_heap_use(heap, items, position, wanted);
 }
 
-enum { BYTES_OF_VIEW = sizeof(struct want) + sizeof(od_missing_rank) + sizeof(struct transfer) + 7 * sizeof(uint32_t) };
-
-static void move_view(struct view *view, char *memory, uint32_t old, uint32_t wanted)
+/* An array of elements for each datum and device. */
+static void *part_of_all(const od_missing *missing, char **memory, const void *old, uint32_t old_count, uint32_t wanted,
+                         size_t size)
 {
-    view->want = part(&memory, view->want, old, wanted, sizeof *view->want);
-    view->rank = part(&memory, view->rank, old, wanted, sizeof *view->rank);
-    view->transfer = part(&memory, view->transfer, old, wanted, sizeof *view->transfer);
-    view->planned_reads = part(&memory, view->planned_reads, old, wanted, sizeof *view->planned_reads);
-    view->raised = part(&memory, view->raised, view->nraised, wanted, sizeof *view->raised);
-    view->parked = part(&memory, view->parked, view->nparked, wanted, sizeof *view->parked);
-    move_heap(&view->first, &memory, old, wanted);
-    move_heap(&view->second, &memory, old, wanted);
+    char *begin = *memory;
+    const char *from = old;
+    uint32_t n = missing->env.ndevices, rows = missing->views[0].stride > 1 ? 1 : n, columns = n / rows;
+    for (uint32_t row = 0; row < rows; row++, from += old_count * columns * size)
+        part(memory, from, old_count * columns, wanted * columns, size);
+    return begin;
+}
+
+enum { BYTES_OF_VIEW = sizeof(struct want) + 5 * sizeof(uint32_t) };
+
+static void move_view(struct view *view, char **memory, uint32_t old, uint32_t wanted)
+{
+    od_missing *missing = view->missing;
+    view->want = missing->want + (size_t)view->k * missing->by_device;
+    view->s1 = missing->s1 + (size_t)view->k * missing->by_device;
+    view->planned_reads = part(memory, view->planned_reads, old, wanted, sizeof *view->planned_reads);
+    view->raised = part(memory, view->raised, view->nraised, wanted, sizeof *view->raised);
+    move_heap(&view->first, memory, old, wanted);
 }
 
 /* In one block, whose pages come when they are first used. */
 static bool grow_views(od_missing *missing, uint32_t old, uint32_t wanted)
 {
-    const size_t bytes = (size_t)wanted * BYTES_OF_VIEW;
-    char *memory = od_calloc(missing->env.ndevices * bytes + LINE, 1);
+    char *memory = od_calloc((size_t)missing->env.ndevices * wanted * BYTES_OF_VIEW + LINE, 1);
     if (!memory)
         return false;
-    char *first = memory + -(uintptr_t)memory % LINE;
+    char *next = memory + -(uintptr_t)memory % LINE;
+    missing->want = part_of_all(missing, &next, missing->want, old, wanted, sizeof *missing->want);
+    missing->s1 = part_of_all(missing, &next, missing->s1, old, wanted, sizeof *missing->s1);
+    missing->by_device = missing->views[0].stride > 1 ? 1 : wanted;
     for (unsigned k = 0; k < missing->env.ndevices; k++)
-        move_view(&missing->views[k], first + k * bytes, old, wanted);
+        move_view(&missing->views[k], &next, old, wanted);
     free(missing->by_data);
     missing->by_data = memory;
     return true;
 }
 
-/* Whole cache lines of each array. Room that is not used takes no pages; with many devices copies cost more. */
+/* Whole cache lines of each array, whose elements have four bytes at least. Room that is not used takes no pages; with
+ * many devices copies cost more. */
 static uint32_t more_data(const od_missing *missing, uint32_t needed)
 {
-    enum { MANY_DEVICES = 64, AT_FIRST = 2048, EACH = LINE / sizeof(uint32_t) };
+    enum { AT_FIRST = 2048, EACH = DATA_AT_ONCE };
     uint32_t grown = larger(missing->ndata, needed);
     if (missing->env.ndevices > MANY_DEVICES)
         grown = needed > AT_FIRST ? 2 * needed : AT_FIRST;
@@ -196,7 +209,7 @@ static od_status reserve_data(od_missing *missing, uint32_t count)
     if (!od_array_grow(&missing->sources, old, wanted, sizeof *missing->sources) ||
         !od_array_extend(&missing->looked, wanted, sizeof *missing->looked) ||
         !grow_lines(&missing->standing, old, wanted, sizeof *missing->standing) ||
-        !od_array_grow(&missing->common, old, wanted, sizeof *missing->common) ||
+        !od_array_grow(&missing->pairs, old, wanted, sizeof *missing->pairs) ||
         !od_array_grow(&missing->absent, old, wanted, sizeof *missing->absent))
         return OD_ENOMEM;
     if (!grow_views(missing, old, wanted))
@@ -235,39 +248,13 @@ static od_status reserve_slot(od_missing *missing)
     return OD_OK;
 }
 
-/* Out of the order of stamps. */
-static void unstamp(od_missing *missing, uint32_t id)
-{
-    struct common *common = &missing->common[id];
-    if (!common->stamp)
-        return;
-    *(common->newer ? &missing->common[common->newer - 1].older : &missing->newest) = common->older;
-    if (common->older)
-        missing->common[common->older - 1].newer = common->newer;
-    common->newer = common->older = 0;
-    common->stamp = 0;
-}
-
-void od_missing_stamp(od_missing *missing, uint32_t id)
-{
-    struct common *common = &missing->common[id];
-    if (common->stamp > missing->looked_at) /* it is news to all devices as it is */
-        return;
-    unstamp(missing, id);
-    common->stamp = ++missing->stamps;
-    common->older = missing->newest;
-    if (missing->newest)
-        missing->common[missing->newest - 1].newer = id + 1;
-    missing->newest = id + 1;
-}
-
 /* Another datum had the id before. */
 static void clear_views(od_missing *missing, uint32_t id)
 {
     for (unsigned k = 0; k < missing->env.ndevices; k++) {
-        missing->views[k].want[id] = (struct want){0};
+        *want_of(&missing->views[k], id) = (struct want){0};
+        *own_s1(&missing->views[k], id) = 0;
         missing->views[k].planned_reads[id] = 0;
-        set_tie(&missing->views[k], id, 0);
     }
 }
 
@@ -281,18 +268,17 @@ static void open_source(od_missing *missing, const od_datum *datum)
     source->datum = datum;
     source->size = datum->size;
     /* Where another datum had the id before, its places in the views' lists stay. */
-    *standing = (struct standing){.raised = standing->raised, .parked = standing->parked};
+    if (standing->version)
+        clear_views(missing, datum->id);
+    *standing = (struct standing){.raised = standing->raised, .tie = datum->tie, .version = standing->version + 1};
     for (unsigned k = 0; k < missing->env.ndevices; k++) {
         if (od_datum_is_resident(datum, k))
             od_placeset_add(&standing->resident, k);
         if (!od_datum_is_expected(datum, k))
             od_placeset_add(&absent, k);
     }
-    if (missing->common[datum->id].version)
-        clear_views(missing, datum->id);
     missing->absent[datum->id] = absent;
-    missing->common[datum->id].s1 = (struct set){0};
-    missing->common[datum->id].version++;
+    missing->pairs[datum->id] = 0;
     source->valid = datum->valid;
 }
 
@@ -429,8 +415,6 @@ void od_missing_drop_candidate(struct view *view, uint32_t id)
 {
     if (od_heap_contains(&view->first, id))
         od_heap_remove(&view->first, id);
-    if (od_heap_contains(&view->second, id))
-        od_heap_remove(&view->second, id);
 }
 
 void od_missing_forget(od_missing *missing, const od_datum *datum)
@@ -441,7 +425,6 @@ void od_missing_forget(od_missing *missing, const od_datum *datum)
     assert(source->nuses == 0);
     for (unsigned k = 0; k < missing->env.ndevices; k++)
         od_missing_drop_candidate(&missing->views[k], datum->id);
-    unstamp(missing, datum->id);
     free(source->uses);
     *source = (struct source){0};
 }

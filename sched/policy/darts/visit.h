@@ -13,13 +13,6 @@ enum {
 /* To a compiler, a function that only asks for memory has no effect: gcc drops the calls unless it is inlined first. */
 #define PREFETCH __attribute__((always_inline)) static inline
 
-/* Asks for the datum's counters on these devices. */
-PREFETCH void prefetch_on(const od_missing *missing, od_placeset devices, uint32_t id)
-{
-    for (od_placeset_walk at = od_placeset_begin(devices); missing->large && od_placeset_next(&at);)
-        __builtin_prefetch(&missing->views[at.place].want[id], 1);
-}
-
 /* --- sets ---------------------------------------------------------------- */
 
 static inline void set_add(struct set *set, int32_t priority)
@@ -28,27 +21,6 @@ static inline void set_add(struct set *set, int32_t priority)
         set->top = (struct top){.priority = priority, .holders = 1};
     else if (priority == set->top.priority)
         set->top.holders++;
-}
-
-/* Adds a task with more than two inputs to S1 of the datum. */
-static inline void s1_add(struct want *want, int32_t priority)
-{
-    struct set *set = &want->s1;
-    if ((set->count++ == 0 && want->s0.count == 0) || priority > set->top.priority)
-        set->top = (struct top){.priority = priority, .holders = 1};
-    else if (priority == set->top.priority)
-        set->top.holders++;
-}
-
-/* Defers a datum with only an S1 until no datum has an S0. */
-static inline void park(struct view *view, uint32_t id)
-{
-    struct standing *standing = &view->missing->standing[id];
-    od_placeset_add(&standing->counted, view->k);
-    if (od_placeset_has(standing->parked, view->k))
-        return;
-    od_placeset_add(&standing->parked, view->k);
-    view->parked[view->nparked++] = id;
 }
 
 /* --- visits -------------------------------------------------------------- */
@@ -80,8 +52,10 @@ PREFETCH void prefetch_wants(const struct view *view, const struct lacks *lacks)
 {
     if (!view->missing->large)
         return;
+    if (lacks->count == 1)
+        __builtin_prefetch(want_of(view, lacks->ids[0]), 1);
     for (uint32_t j = 0; j < lacks->count && lacks->count < MANY; j++)
-        __builtin_prefetch(want_of(view, lacks->ids[j]), 1);
+        __builtin_prefetch(own_s1(view, lacks->ids[j]), 1);
 }
 
 /* Calls visit(view, what the task lacks, datum) for every ready task that reads the datum and lacks at most two data,

@@ -57,6 +57,15 @@ static od_placeset draw(uint64_t *seed, plain *p)
     return set;
 }
 
+static void expect_both(const od_placeset *x, const od_placeset *y, const plain *both)
+{
+    unsigned left = count_of(both);
+    int64_t last = -1;
+    for (od_placeset_walk2 at = od_placeset_begin2(x, y); od_placeset_next2(&at); last = at.place, left--)
+        assert_true(both->has[at.place] && at.place > last);
+    assert_int_equal(left, 0);
+}
+
 static void operations_are_those_of_sets(void **state)
 {
     uint64_t seed = 1;
@@ -73,6 +82,7 @@ static void operations_are_those_of_sets(void **state)
         }
         expect(x, &a);
         expect(od_placeset_intersection(x, y), &both);
+        expect_both(&x, &y, &both);
         expect(od_placeset_union(x, y), &any);
         expect(od_placeset_minus(x, y), &left);
         assert_int_equal(od_placeset_intersect(x, y), meet);

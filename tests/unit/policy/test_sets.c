@@ -113,6 +113,23 @@ static void idle_devices_leave_links_to_others(void **state)
     od_topology_destroy(t);
 }
 
+static void all_links_are_those_of_each_way(void **state)
+{
+    od_topology *t = tree();
+    od_link links[(DEVICES + 1) * (DEVICES + 1)];
+    (void)state;
+    for (uint64_t bits = 1; bits < UINT64_C(1) << DEVICES; bits++) {
+        od_topology_links_among(t, DEVICES, (od_placeset){{bits}}, links);
+        for (unsigned at = 0; at < (DEVICES + 1) * (DEVICES + 1); at++) {
+            unsigned from = at / (DEVICES + 1), to = at % (DEVICES + 1);
+            od_link link = od_topology_link_among(t, from < DEVICES ? (int)from : HOST, to < DEVICES ? (int)to : HOST,
+                                                  (od_placeset){{bits}});
+            assert_true(links[at].bandwidth == link.bandwidth && links[at].latency == link.latency);
+        }
+    }
+    od_topology_destroy(t);
+}
+
 static void expect_near(od_topology *t, uint64_t bits, unsigned smaller, unsigned larger)
 {
     od_placeset near[OD_SETS_DEVICES];
@@ -176,6 +193,7 @@ int main(void)
         cmocka_unit_test(with_the_device_that_computes_slowly_or_without),
         cmocka_unit_test(copies_between_devices_count),
         cmocka_unit_test(idle_devices_leave_links_to_others),
+        cmocka_unit_test(all_links_are_those_of_each_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,6 +62,36 @@ static void test_random_operations(void **unused)
     od_heap_free(&heap);
 }
 
+static bool has_even_key(const void *owner, uint32_t item)
+{
+    return ((const struct keys *)owner)->key[item] % 2 == 0;
+}
+
+static void test_some_are_kept(void **unused)
+{
+    (void)unused;
+    uint64_t seed = 3;
+    struct keys keys = {{0}};
+    od_heap heap;
+    od_heap_init(&heap, key_before, &keys);
+    assert_int_equal(od_heap_reserve(&heap, ITEMS), OD_OK);
+    for (int round = 0; round < 200; round++) {
+        bool was_there[ITEMS];
+        for (uint32_t item = 0; item < ITEMS; item++) {
+            keys.key[item] = world_random(&seed, 30);
+            was_there[item] = world_random(&seed, 3);
+            if (was_there[item])
+                od_heap_push(&heap, item);
+        }
+        od_heap_keep(&heap, has_even_key);
+        assert_true(od_heap_is_valid(&heap));
+        for (uint32_t item = 0; item < ITEMS; item++)
+            assert_int_equal(od_heap_contains(&heap, item), was_there[item] && keys.key[item] % 2 == 0);
+        od_heap_clear(&heap);
+    }
+    od_heap_free(&heap);
+}
+
 static void test_empty(void **unused)
 {
     (void)unused;
@@ -78,6 +108,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_random_operations),
+        cmocka_unit_test(test_some_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,6 +99,8 @@ static int run_once(const sim_command *c, uint64_t seed)
                            .seed = seed,
                            .cost = (sim_cost)c->cost,
                            .results = (sim_results)c->results,
+                           .durations = c->learns ? SIM_DURATIONS_LEARNT : SIM_DURATIONS_KNOWN,
+                           .processors = c->processors,
                            .progress = !c->quiet && isatty(STDERR_FILENO),
                            .trace = c->trace,
                            .timeline = c->timeline_name,

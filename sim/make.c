@@ -70,9 +70,10 @@ static od_status allocate(simulation *s)
     s->after = calloc(g->nbefore + 1, sizeof *s->after);
     s->seconds = calloc(g->ntasks + 1, sizeof *s->seconds);
     s->ready = calloc(g->ntasks + 1, sizeof *s->ready);
+    s->cost = s->machine->durations == SIM_DURATIONS_LEARNT ? calloc(g->nkernels + 1, sizeof *s->cost) : NULL;
     s->submission = g->nbefore ? calloc(g->ntasks + 1, sizeof *s->submission) : NULL;
     bool all = s->datum && s->task && s->access && s->command && s->waiting_for && s->first_after && s->after &&
-               s->seconds && s->ready;
+               s->seconds && s->ready && (s->cost || s->machine->durations == SIM_DURATIONS_KNOWN);
     return all && (s->submission || !g->nbefore) ? OD_OK : OD_ENOMEM;
 }
 
@@ -89,6 +90,8 @@ void sim_release(simulation *s)
     free(s->first_after);
     free(s->after);
     free(s->seconds);
+    free(s->cost);
+    free(s->job);
     free(s->ready);
     free(s->submission);
     free(s->wake.items);
@@ -131,7 +134,7 @@ static od_status make_tasks(simulation *s)
         s->seconds[t] = seconds;
         s->task[t] =
             (od_task){.bound = (int)task->device - 1, /* OD_NOWHERE: none */
-                      .duration = seconds,
+                      .duration = sim_expected_seconds(s, t),
                       .host_seconds = sim_task_host_seconds(g, s->machine, t),
                       .kind = &g->kernels[task->kernel],
                       .speed_class = sim_platform_speed_class(s->machine->platform, g->kernels[task->kernel].name),
@@ -161,6 +164,7 @@ static od_status make_engine(simulation *s)
                                .early = m->recording || m->results == SIM_RESULTS_EARLY ? worth_sending : 0,
                                .slots = m->platform->slots,
                                .cpus = m->cpus,
+                               .processors = m->processors,
                                .ranked = m->recursive != NULL,
                                .peer = m->platform->peer,
                                .spill = m->recording && m->recording->spill,

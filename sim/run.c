@@ -172,6 +172,10 @@ static void choose_ops(simulation *s)
     s->ops.event = m->timeline ? sim_emit_timeline : NULL;
     s->ops.link = m->recording && sim_replay_is_same(m, m->recording) ? recorded_link : NULL;
     s->ops.start_background = m->recording ? start_background : NULL;
+    if (m->processors) {
+        s->ops.processor_ns = sim_processor_ns;
+        s->ops.start_background = sim_plan_in_background;
+    }
     s->reading_ns = m->cost == SIM_COST_IGNORED ? 0 : time_of_reading();
 }
 
@@ -205,6 +209,7 @@ static void make_ready(simulation *s, uint32_t t)
         bottom = od_engine_unsubmit(s->engine, &s->submission[t]);
         s->task[t].submission = s->submission[t];
     }
+    s->task[t].duration = sim_expected_seconds(s, t);
     s->task[t].priority = s->graph->has_priorities ? s->graph->tasks[t].priority : od_level_priority(bottom);
     for (uint32_t i = 0; i < s->task[t].naccess; i++)
         s->task[t].access[i].datum->pending++;
@@ -339,6 +344,7 @@ static void worker_main(int argc, char **argv)
                                                   : seconds * od_slowness_of(slowness, task->speed_class, k));
         if (s->replay)
             sim_replay_await_end(s, own, t);
+        sim_measured(s, t);
         s->end = simgrid_get_clock();
         sim_write_task(s, task, start);
         if (s->recursive && task->place == OD_HOST)

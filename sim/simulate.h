@@ -29,6 +29,12 @@ typedef enum sim_results {
     SIM_RESULTS_EARLY, /* those that no task will use any more were written back before, the others are now */
 } sim_results;
 
+/* What the scheduler knows of how long tasks of a workload take. */
+typedef enum sim_durations {
+    SIM_DURATIONS_KNOWN,  /* all from the beginning */
+    SIM_DURATIONS_LEARNT, /* nothing: it measures kernel by kernel, as in a program's first run */
+} sim_durations;
+
 typedef struct sim_machine {
     const sim_platform *platform;
     unsigned ndevices;
@@ -46,6 +52,8 @@ typedef struct sim_machine {
     uint64_t seed;
     sim_cost cost;
     sim_results results;
+    sim_durations durations;
+    unsigned processors; /* of whose time `auto` may plan in a hundredth; 0: as long as it likes, in no time */
     bool progress;                  /* one line on standard error, on a terminal */
     FILE *trace;                    /* rows of CSV: tasks, what they use, transfers; or NULL */
     const char *timeline;           /* a file to look at (docs/trace-format.md), or NULL */

@@ -6,6 +6,7 @@
 #ifndef OD_SIM_SIMULATE_INTERNAL_H
 #define OD_SIM_SIMULATE_INTERNAL_H
 
+#include "sched/graph/cost.h"
 #include "sim/simulate.h"
 #include "trace/trace.h"
 
@@ -84,6 +85,12 @@ struct simulation {
     uint32_t *waiting_for;         /* by task: predecessors that have not ended */
     uint32_t *first_after, *after; /* successors */
     double *seconds;               /* by task: how long it runs */
+    od_cost *cost;                 /* by kernel: what its tasks have taken; NULL: durations are known */
+    double measured_s;             /* sum of what all have taken */
+    uint32_t nmeasured;
+    uint64_t planned_ns; /* processor time that planning has taken, where that is limited */
+    od_background **job; /* that wait for their actor or run in one */
+    uint32_t njobs, jobs_capacity;
     od_submission **submission;
     sim_replay *replay;             /* NULL: not a recorded run */
     struct sim_recursive *recursive; /* NULL: not a recursive workload; else it has the tasks, not the arrays above */
@@ -134,6 +141,16 @@ od_status sim_make(simulation *s);
 void sim_unmake_devices(const simulation *s);
 void sim_collect(const simulation *s, sim_result *result);
 void sim_release(simulation *s);
+
+/* predict.c */
+/* What the scheduler expects of a task: its duration, or what tasks of its kernel have taken. */
+double sim_expected_seconds(const simulation *s, uint32_t task);
+/* It has run. */
+void sim_measured(simulation *s, uint32_t task);
+
+/* planning.c: od_driver_ops.processor_ns, and .start_background where planning is limited. */
+uint64_t sim_processor_ns(void *driver, bool own);
+bool sim_plan_in_background(void *driver, od_background *job, size_t tasks);
 
 /* bus.c */
 void sim_bus_take(simulation *s, uint32_t place, sg_sem_t turn);

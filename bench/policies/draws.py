@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The policy auto against all others, on random machines and cases, simulated.
 
-usage: draws.py [--seconds S] [--seed N] [--first N] [--graphs FILE...] [--sim PROGRAM]
+usage: draws.py [--seconds S] [--seed N] [--first N] [--workloads NAME...] [--graphs FILE...] [--sim PROGRAM]
 
 Draws machines (1 to 16 devices, of which one in four has unequal ones; shared, half-duplex, per-pair, tree-shaped and
 switched links, or links of unequal speed) and cases (workload or recorded run, size, memory from eight tiles to plenty) until the time is over, and
 runs each under auto and under every other policy and setting of SETTINGS. Prints a line per draw (its number, ratio of
 auto to the best of the others, 1 is as fast, and which that was), then how many draws reach 0.99, and the least ratio.
-A draw's number and the seed make it: --first begins with another one.
+A draw's number, the seed and --workloads make it: --first begins with another one.
 Exit codes: 0 at least 95 % of the draws reach 0.99 and all of them 0.95, 1 they do not.
 """
 
@@ -33,6 +33,7 @@ MOST_MEMORY = 2500
 RECORDED = PLATFORMS.parents[1] / "tests" / "sim" / "data" / "cholesky.graph"
 ANOTHER_SEED = 2  # with all settings of the recorded run events are awaited in its order, on another machine in vain
 LARGEST = {"gemm2d": 60, "sparse2d": 40, "gemm3d": 12, "cholesky": 20, "lu": 16, "qr": 14}
+WORKLOADS = [*sorted(LARGEST), "recorded"]
 
 
 def maker():
@@ -101,16 +102,17 @@ def memory(rng):
     return round(8 * TILE * (MOST_MEMORY / (8 * TILE)) ** rng.random())
 
 
-def draw(make, rng, folder, graphs):
-    """Options of one case."""
+def draw(options, make, number, folder):
+    """Options of one case, and the machine in words."""
+    rng = random.Random(f"{options.seed} {number}")
     platform, devices = machine(make, rng)
     with_speeds(platform, rng)
     path = folder / "machine.xml"
     path.write_text(platform.text(), encoding="ascii")
-    workload = rng.choice([*sorted(LARGEST), "recorded"])
+    workload = rng.choice(options.workloads)
     case = {"platform": str(path), "devices": devices}
     if workload == "recorded":
-        return {"graph": str(rng.choice(graphs)), "seed": ANOTHER_SEED, **case}, platform.about
+        return {"graph": str(rng.choice(options.graphs)), "seed": ANOTHER_SEED, **case}, platform.about
     size = rng.randint(4, LARGEST[workload])
     return {"workload": f"{workload}:n={size}", "mem": f"{memory(rng)}Mi", **case}, platform.about
 
@@ -139,7 +141,7 @@ def text_of(case, about):
 
 def run_draw(options, make, number, folder):
     """Prints a line; returns the ratio, or None where the case cannot be run."""
-    case, about = draw(make, random.Random(f"{options.seed} {number}"), folder, options.graphs)
+    case, about = draw(options, make, number, folder)
     text = text_of(case, about)
     try:
         ratio, best = compare(options.sim, case)
@@ -157,6 +159,7 @@ def parser_of(name, about):
     parser.add_argument("--seconds", type=float, default=600, help="how long to draw (default: 600)")
     parser.add_argument("--seed", type=int, default=1, help="of the draws (default: 1)")
     parser.add_argument("--first", type=int, default=0, help="number of the first draw (default: 0)")
+    parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=WORKLOADS, help="to draw from (default: all)")
     parser.add_argument("--graphs", nargs="+", default=[RECORDED], help="runs recorded with OMPDARTS_RECORD")
     simulator.add_argument(parser)
     return parser

@@ -37,7 +37,7 @@ def difference(simulation, case, policy, ahead):
 
 def run_draw(options, make, number, folder):
     """Prints a line; returns the differences, or None where the case cannot be run."""
-    case, about = draws.draw(make, random.Random(f"{options.seed} {number}"), folder, options.graphs)
+    case, about = draws.draw(options, make, number, folder)
     if "graph" in case:
         return None
     text = draws.text_of(case, about)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Is a program slower with more devices under the policy auto? On the random machines and cases of draws.py, simulated.
 
-usage: more.py [--seconds S] [--seed N] [--first N] [--graphs FILE...] [--sim PROGRAM] [--policy P]
+usage: more.py [--seconds S] [--seed N] [--first N] [--workloads NAME...] [--graphs FILE...]
+               [--sim PROGRAM] [--policy P]
 
 Runs each draw with its first device, its first two, and so on. Prints a line per draw: its number, the largest ratio of the
 time with some devices to the least time with fewer of them (1: never slower), and with how many that was. Then how many
@@ -11,7 +12,6 @@ Exit codes: 0 none is slower by more than 1 %, 1 some are.
 """
 
 import pathlib
-import random
 import sys
 import tempfile
 
@@ -35,7 +35,7 @@ def largest_ratio(options, case):
 
 def run_draw(options, make, number, folder):
     """Prints a line; returns the ratio, or None where the case cannot be run."""
-    case, about = draws.draw(make, random.Random(f"{options.seed} {number}"), folder, options.graphs)
+    case, about = draws.draw(options, make, number, folder)
     text = draws.text_of(case, about)
     try:
         ratio, devices, fewer = largest_ratio(options, case)

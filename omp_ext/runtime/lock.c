@@ -47,8 +47,10 @@ void od_runtime_note_duration(const od_job *job)
     learn_speed(job, k);
     double times = od_slowness_of(&od_runtime.links->slowness, job->task.speed_class, k);
     double seconds = job->seconds / times; /* on the fastest device */
-    if (job->cost)
+    if (job->cost) {
         od_entry_record(job->cost, seconds);
+        od_engine_expect(od_runtime.engine, job->task.kind, od_entry_duration(job->cost));
+    }
     if (job->code)
         od_entry_record(job->code, seconds);
 }

@@ -24,11 +24,15 @@ struct chooser {
     bool pending;
     bool under_way;
     bool again;        /* what is known is to be played again, though it has not grown */
+    bool listed;       /* all candidates have been, then: what is near the present settings is left */
+    unsigned longer;   /* choices in a row that had no time for all settings: the next one has twice as much */
     bool stops;        /* it chooses no more: out of memory, or no device is left */
     od_placeset lost;  /* devices, when the last choice was begun */
     uint64_t known;    /* tasks then */
     uint64_t done;     /* tasks that were done then */
     uint64_t begun_ns; /* when that was */
+    od_durations played; /* by kind, then */
+    uint64_t look_at;    /* when so many tasks are done: whether those are still right */
     double halfway;    /* seconds from then on, predicted, until half of them are; 0: it has been looked at */
     uint64_t retry_ns; /* not before */
     uint64_t created_ns, created_processor_ns;
@@ -81,14 +85,24 @@ static double cost_of(const struct chooser *c, uint64_t tasks, unsigned plays)
     return (double)tasks * (c->copy_ns + plays * c->play_ns);
 }
 
+enum { SOME = 8, LEAST = 512 }; /* plays that say which kind of policies is best; tasks that may stand for all */
+
 /* Of how many tasks, the first ones, settings are played: where there is no time to play some settings with all of
  * them, these stand for all. */
 static uint64_t window(const struct chooser *c, uint64_t tasks, double allowed)
 {
-    enum { SOME = 8, LEAST = 512 };
     if (cost_of(c, tasks, SOME) <= allowed || tasks <= LEAST)
         return tasks;
     return (uint64_t)fmax(allowed / cost_of(c, 1, SOME), LEAST);
+}
+
+/* A choice counts once it is made: the first one is to end while nearly all is still to be done, each that follows has
+ * twice its time. But some settings are to be played in any case, and what is for the next iteration has time. */
+static double allowed_now(const struct chooser *c, uint64_t tasks, double allowed)
+{
+    static const double soon = 1.0 / 24; /* of the time that is left at least */
+    double most = ldexp(soon * od_engine_known_seconds(c->e) * 1e9, (int)c->longer);
+    return c->batch.iteration ? allowed : fmin(allowed, fmax(most, cost_of(c, tasks, SOME)));
 }
 
 /* Of less, most is not what grows with the tasks. */
@@ -107,9 +121,21 @@ static void account(struct chooser *c, const od_trial *trial)
 
 /* --- a choice ------------------------------------------------------------------------------- */
 
+/* They differ in nothing but the lookahead: what the policy has planned stays. */
+static bool only_looks_ahead(const od_candidate *a, const od_candidate *b)
+{
+    od_candidate same = *a;
+    same.settings.policy.ahead = b->settings.policy.ahead;
+    return od_candidate_is_same(&same, b);
+}
+
 static void adopt(struct chooser *c)
 {
-    od_status status = od_engine_adopt(c->e, &c->next.settings);
+    od_status status = OD_OK;
+    if (only_looks_ahead(&c->current, &c->next))
+        od_engine_look_ahead(c->e, c->next.settings.policy.ahead);
+    else
+        status = od_engine_adopt(c->e, &c->next.settings);
     c->pending = status == OD_EBUSY;
     if (status)
         return;
@@ -178,12 +204,14 @@ static void keep_schedule(struct chooser *c, od_trial *trial)
     c->batch.iteration->draft = s;
 }
 
-/* What a change must bring: much, once devices follow another plan. */
+/* What a change must bring: much, once devices follow another plan, and more where that went on while it was looked
+ * for, which may be of no use to the new one. */
 static bool is_worth_it(const struct chooser *c, const od_trial *trial)
 {
-    double factor = c->done ? 0.98 : 0.9999;
-    const od_prediction *present = trial->present, *best = trial->best;
-    return best != present && (!present || best->seconds < factor * present->seconds);
+    double passed = (double)(od_engine_clock(c->e) - c->begun_ns) * 1e-9;
+    double factor = c->done || passed > 0 ? 0.98 : 0.9999;
+    const od_prediction *now = trial->present, *best = trial->best;
+    return best != now && (!now || passed + best->seconds < factor * now->seconds);
 }
 
 static od_outlook outlook(const od_prediction *p)
@@ -274,6 +302,8 @@ static void end_choice(od_background *job, bool carried_out)
         take(c, choice->trial);
     bool ended = carried_out && !choice->trial->over;
     c->again |= !ended;
+    c->listed = !ended && (c->listed || choice->trial->listed);
+    c->longer = ended ? 0 : c->longer + 1;
     if (!ended && choice->batch == c->batch.number) { /* another time, from where it had to end */
         c->batch.tried = false;
         c->batch.position = choice->trial->position;
@@ -305,6 +335,7 @@ static struct choice *make_choice(struct chooser *c, uint64_t tasks, bool is_par
     allowed = fmax(allowed - (double)cost_ns, 0);
     trial->position = c->batch.iteration ? c->batch.iteration->position : c->batch.position;
     trial->is_part = is_part;
+    trial->only_near = c->listed && !c->batch.iteration;
     if (c->batch.iteration) {
         trial->only_schedule = c->batch.iteration->searched;
         trial->submitted = od_engine_pattern(c->e)->tasks;
@@ -338,6 +369,17 @@ static bool was_wrong(struct chooser *c, uint64_t done, uint64_t now_ns)
     return fabs(ratio - 1) > clearly;
 }
 
+/* Kinds of tasks take clearly longer or shorter than when they were played: those of a program's first run are guesses
+ * until some have run. */
+static bool guessed_wrong(struct chooser *c, uint64_t done)
+{
+    static const double clearly = 1.5;
+    if (done < c->look_at)
+        return false;
+    c->look_at = 2 * done;
+    return od_durations_differ(&c->played, od_engine_durations(c->e), clearly);
+}
+
 /* All of an iteration is known, and better settings may be found. */
 static bool is_due_again(const struct chooser *c, uint64_t known)
 {
@@ -347,12 +389,20 @@ static bool is_due_again(const struct chooser *c, uint64_t known)
     return !c->batch.tried && od_iteration_is_open(it) && (whole || known >= MANY);
 }
 
+/* With all settings, since what is to be done is not what they were played for. */
+static void start_over(struct chooser *c)
+{
+    c->again = true;
+    c->listed = false;
+    c->longer = 0;
+}
+
 /* What was best with a device that is lost need not be. */
 static void forget_iterations(struct chooser *c)
 {
     c->iterations.count = c->beginnings.count = 0;
     c->batch.iteration = NULL;
-    c->again = true;
+    start_over(c);
     leave_schedule(c);
 }
 
@@ -368,9 +418,10 @@ static bool is_due(struct chooser *c, const od_engine_stats *stats, uint64_t now
         return known >= FEWEST_TASKS && known <= MOST_TASKS && is_due_again(c, known);
     if (known < c->known / 4)
         c->known = known; /* another batch may come */
-    c->again |= was_wrong(c, stats->tasks, now_ns);
+    if (was_wrong(c, stats->tasks, now_ns) || guessed_wrong(c, stats->tasks) || known >= 2 * c->known)
+        start_over(c);
     uint64_t fewest = od_engine_is_awaited(c->e) ? FEWEST_AWAITED : FEWEST_TASKS;
-    return known >= fewest && known <= MOST_TASKS && (c->again || known >= 2 * c->known);
+    return known >= fewest && known <= MOST_TASKS && c->again;
 }
 
 static void begin_choice(struct chooser *c, const od_engine_stats *stats, uint64_t now_ns)
@@ -379,11 +430,11 @@ static void begin_choice(struct chooser *c, const od_engine_stats *stats, uint64
     uint64_t known = stats->waiting + stats->unfinished;
     double allowed = allowance(c, now_ns);
     uint64_t tasks = window(c, known, allowed);
-    if (allowed < cost_of(c, tasks, 2)) { /* what is now, and one more */
+    if (allowed < cost_of(c, tasks, c->longer ? SOME : 2)) { /* of what is now, and one more; then more at once */
         c->retry_ns = now_ns + later;
         return;
     }
-    struct choice *choice = make_choice(c, tasks, tasks < known, allowed);
+    struct choice *choice = make_choice(c, tasks, tasks < known, allowed_now(c, tasks, allowed));
     c->stops = !choice;
     if (c->stops)
         return;
@@ -392,6 +443,7 @@ static void begin_choice(struct chooser *c, const od_engine_stats *stats, uint64
     c->lost = od_engine_lost(c->e);
     c->known = known;
     c->done = stats->tasks;
+    c->played = *od_engine_durations(c->e);
     c->begun_ns = now_ns;
     c->halfway = 0;
     c->under_way = true;
@@ -506,6 +558,7 @@ static void consider(void *chooser)
 
 static void *create(void *engine)
 {
+    enum { FEW = 4 };
     static const double copy_ns = 500, play_ns = 2000; /* of a task; to begin with */
     char error[256];
     struct chooser *c = od_calloc(1, sizeof *c);
@@ -514,12 +567,16 @@ static void *create(void *engine)
     c->e = engine;
     c->copy_ns = copy_ns;
     c->play_ns = play_ns;
+    c->look_at = FEW;
     od_engine_settings(c->e, &c->given);
     c->created_ns = od_engine_clock(c->e);
     c->created_processor_ns = od_engine_processor_ns(c->e, false);
     c->current = (od_candidate){.settings = c->given, .policy = "darts"};
     od_policy_choose(c->current.policy, &c->current.settings.policy, error, sizeof error);
+    c->next = c->current;
     c->current.settings.policy.ahead = c->given.policy.ahead;
+    c->pending = !c->given.policy.ahead; /* then as far as darts does by itself */
+    od_candidate_name(&c->next);
     od_candidate_name(&c->current);
     c->plain = c->current;
     return c;

@@ -154,6 +154,7 @@ static void try_first(od_trial *t)
     unsigned first = t->position < count ? t->position : 0, i = first;
     for (; i < count && !is_enough(t); i++)
         try_one(t, &candidates[i]);
+    t->listed = i == count;
     bool cut = t->over && i > first + 1; /* the last play ended in its middle */
     t->position = t->over && i < count ? i - cut : 0;
 }
@@ -162,7 +163,8 @@ static void search(od_trial *t)
 {
     enum { ROUNDS = 8 };
     od_candidate candidates[OD_CANDIDATES_MAX];
-    try_first(t);
+    if (!t->only_near || !t->leader)
+        try_first(t);
     bool better = t->leader;
     for (unsigned round = 0; better && round < ROUNDS; round++) {
         unsigned count = od_candidates_near(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);

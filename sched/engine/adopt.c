@@ -51,9 +51,11 @@ static od_status find_owned(const od_engine *e, struct owned *owned)
     return OD_OK;
 }
 
-/* As if no policy had ever seen it. */
-static void take_back(od_task *t)
+/* As if no policy had ever seen it, with what is known of its kind by now. */
+static void take_back(od_engine *e, od_task *t)
 {
+    e->policy_seconds += t->known->seconds - t->duration;
+    t->duration = t->known->seconds;
     for (uint32_t i = 0; t->state == OD_TASK_PLANNED && i < t->naccess; i++)
         t->access[i].datum->replica[t->place].planned_uses = 0;
     t->state = OD_TASK_READY;
@@ -88,15 +90,20 @@ static void give(od_engine *e, od_task *t)
     od_buffer_force(e, t, od_placeset_first(left));
 }
 
+static void look_ahead(od_engine *e, uint64_t ahead)
+{
+    e->config.ahead = ahead;
+    e->room = od_buffer_room(&e->config) > e->room ? od_buffer_room(&e->config) : e->room;
+}
+
 static void use(od_engine *e, const od_settings *s, void *state)
 {
     e->config.policy = s->policy.ops;
     e->config.evict = s->evict;
     e->config.buffer = s->buffer;
-    e->config.ahead = s->policy.ahead;
     e->config.active = s->active;
     e->config.devices_only = s->devices_only;
-    e->room = od_buffer_room(&e->config) > e->room ? od_buffer_room(&e->config) : e->room;
+    look_ahead(e, s->policy.ahead);
     e->policy_state = state;
     e->moved = od_placeset_below(e->config.ndevices);
     od_placeset before = e->working;
@@ -137,8 +144,9 @@ od_status od_engine_adopt(od_engine *e, const od_settings *s)
     e->env = env;
     old_ops->destroy(old);
     use(e, s, state);
+    od_known_predict(e->known);
     for (size_t i = 0; i < owned.count; i++)
-        take_back(owned.task[i]);
+        take_back(e, owned.task[i]);
     for (unsigned k = 0; k < e->config.ndevices; k++) {
         tell_of_data(e, k);
         od_placeset_add(&e->todo, k);
@@ -150,6 +158,13 @@ od_status od_engine_adopt(od_engine *e, const od_settings *s)
     od_log(OD_LOG_INFO, "engine", "from now on: %s+%s, %u tasks per buffer, %" PRIu64 " ahead", s->policy.ops->name,
            s->evict->name, s->buffer, s->policy.ahead);
     return OD_OK;
+}
+
+void od_engine_look_ahead(od_engine *e, uint64_t ahead)
+{
+    look_ahead(e, ahead);
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        od_placeset_add(&e->todo, k);
 }
 
 void od_engine_settings(const od_engine *e, od_settings *s)
@@ -202,6 +217,11 @@ bool od_engine_is_vague(const od_engine *e)
 bool od_engine_is_awaited(const od_engine *e)
 {
     return e->awaited;
+}
+
+const od_durations *od_engine_durations(const od_engine *e)
+{
+    return &e->known->durations;
 }
 
 const od_pattern *od_engine_pattern(const od_engine *e)

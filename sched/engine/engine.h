@@ -25,6 +25,7 @@
 #include "memmgr/data/transfer.h"
 #include "memmgr/device/topology.h"
 #include "sched/background.h"
+#include "sched/graph/durations.h"
 #include "sched/graph/levels.h"
 #include "sched/graph/pattern.h"
 #include "sched/guard/banker.h"
@@ -267,6 +268,8 @@ od_status od_engine_gather(od_engine *engine, od_region *region);
 od_status od_engine_range_request(od_engine *engine, uintptr_t base, size_t size, od_request_kind kind,
                                   od_request **request);
 
+/* One of this kind (od_task.kind) has run: others are predicted to take so long from now on (od_task.duration). */
+void od_engine_expect(od_engine *engine, const void *kind, double seconds);
 /* Tasks of this kind (od_task.kind) are predicted to take so long on a CPU worker (od_task.host_seconds); what is
  * predicted of those that are ready counts from then on. */
 void od_engine_expect_host(od_engine *engine, const void *kind, double host_seconds);
@@ -381,6 +384,8 @@ bool od_engine_memory_leaves(const od_engine *engine, unsigned k);
  * engines whose policy has a chooser. OD_EBUSY: not while the policy plans in the background; OD_ENOMEM: nothing has
  * changed. */
 od_status od_engine_adopt(od_engine *engine, const od_settings *settings);
+/* A lookahead of so many mean durations of a task from now on; nothing else changes. */
+void od_engine_look_ahead(od_engine *engine, uint64_t ahead);
 /* What counts now; policy options are not among it. */
 void od_engine_settings(const od_engine *engine, od_settings *settings);
 /* For choosers: the driver's clocks, of processor time 0 where it has none; the lost devices; seconds that known tasks
@@ -396,6 +401,8 @@ double od_engine_known_seconds(const od_engine *engine);
 bool od_engine_is_vague(const od_engine *engine);
 bool od_engine_is_awaited(const od_engine *engine);
 const od_pattern *od_engine_pattern(const od_engine *engine);
+/* By kind of task, as known now. */
+const od_durations *od_engine_durations(const od_engine *engine);
 void od_engine_in_background(od_engine *engine, od_background *job, size_t tasks);
 void od_engine_recall(od_engine *engine, const od_recalled_graph *graph, od_recall_found *found, void *arg);
 void od_engine_keep_row(const od_engine *engine, const od_recalled_graph *graph, const od_recalled_row *row);

@@ -22,6 +22,12 @@ static void count_waiting(od_engine *e, int change)
                        .kind = OD_EVENT_WAITING, .ns = od_engine_now(e), .place = OD_HOST, .tasks = e->stats.waiting});
 }
 
+void od_engine_expect(od_engine *e, const void *kind, double seconds)
+{
+    if (e->known)
+        od_durations_note(&e->known->durations, kind, seconds);
+}
+
 void od_engine_expect_host(od_engine *e, const void *kind, double host_seconds)
 {
     if (e->known)

@@ -30,6 +30,16 @@ void od_durations_note(od_durations *d, const void *kind, double seconds)
         *noted = seconds;
 }
 
+bool od_durations_differ(const od_durations *then, const od_durations *now, double times)
+{
+    for (uint32_t i = 0; i < then->nkinds; i++) {
+        double before = then->seconds[i], after = now->seconds[i]; /* kinds keep their places */
+        if (before > 0 && (after > times * before || before > times * after))
+            return true;
+    }
+    return false;
+}
+
 void od_durations_note_host(od_durations *d, const void *kind, double host_seconds)
 {
     double *noted = place_in(d, d->host_seconds, kind);

@@ -4,11 +4,12 @@
  *
  * A program may submit all its tasks before the first one has run. What was predicted then is little more than a
  * guess, and another one from task to task. So before anything is planned, the known tasks get what the latest ready
- * task of their kind was predicted to take (od_known_predict).
+ * task of their kind was predicted to take, or what is known of it since one has run (od_known_predict).
  */
 #ifndef OD_SCHED_GRAPH_DURATIONS_H
 #define OD_SCHED_GRAPH_DURATIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { OD_DURATIONS_KINDS = 64 }; /* tasks of kinds beyond these keep what was predicted when they were submitted */
@@ -20,8 +21,10 @@ typedef struct od_durations {
     uint32_t nkinds;
 } od_durations;
 
-/* A task of this kind is ready: its prediction is newer than those of others of its kind. */
+/* A task of this kind is ready, or has run: this prediction is newer than those of others of its kind. */
 void od_durations_note(od_durations *durations, const void *kind, double seconds);
+/* Of a kind of `then` another time than `times` that long, or that short, is noted now. */
+bool od_durations_differ(const od_durations *then, const od_durations *now, double times);
 /* Likewise, on a CPU worker. */
 void od_durations_note_host(od_durations *durations, const void *kind, double host_seconds);
 double od_durations_host(const od_durations *durations, const void *kind);

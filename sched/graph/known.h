@@ -129,7 +129,7 @@ void od_known_pin(od_known_task *task);
 void od_known_unpin(od_known_task *task);
 /* Not planned for a device, not with the engine, and not gone. */
 bool od_known_is_open(const od_known_task *task);
-/* Open and claimed tasks take what is known by now of their kind. */
+/* All tasks take what is known by now of their kind. */
 void od_known_predict(od_known *known);
 /* It is done or will never come. */
 void od_known_done(od_known *known, od_known_task *task);

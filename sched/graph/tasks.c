@@ -418,6 +418,7 @@ void od_known_predict(od_known *known)
     known->open_seconds = predict(&known->durations, &known->open);
     for (unsigned k = 0; k < known->ndevices; k++)
         known->claimed_seconds[k] = predict(&known->durations, &known->claimed[k]);
+    known->taken_seconds = predict(&known->durations, &known->taken);
 }
 
 /* --- check ------------------------------------------------------------------------------- */

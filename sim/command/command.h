@@ -30,10 +30,12 @@ typedef struct sim_command {
     size_t memory;                                              /* 0: all data fit */
     unsigned cpus, cores; /* CPU workers, and the cores of each */
     unsigned devices, buffer, repeat, cost, results, recompute; /* the last: sim_cost, sim_results, od_recompute */
+    unsigned processors;
     int active;                                                 /* as in od_engine_config */
     int64_t guard;
     size_t spill_limit;
     bool active_given, seed_given, quiet, plays, header; /* without SimGrid; of the CSV, before the first row */
+    bool learns;                                         /* durations */
     uint64_t seed;
     FILE *csv, *trace;
     char line[1024]; /* as it was typed, as far as it fits */

@@ -35,6 +35,8 @@ enum {
     REPEAT,
     MEMORY,
     COST,
+    DURATIONS,
+    PROCESSORS,
     RESULTS,
     WORKLOAD,
     GRAPH,
@@ -69,6 +71,8 @@ static const struct option long_options[] = {
     {"seed", required_argument, NULL, SEED},
     {"repeat", required_argument, NULL, REPEAT},
     {"sched-time", required_argument, NULL, COST},
+    {"durations", required_argument, NULL, DURATIONS},
+    {"processors", required_argument, NULL, PROCESSORS},
     {"model", required_argument, NULL, MODEL},
     {"results", required_argument, NULL, RESULTS},
     {"csv", required_argument, NULL, CSV},
@@ -97,12 +101,13 @@ static bool take_word(const char *name, const char *const words[3], unsigned *va
     return false;
 }
 
-static bool take_model(sim_command *c)
+/* One of two words: whether it is the second one. */
+static bool take_second(const char *name, const char *first, const char *second, bool *value)
 {
-    c->plays = strcmp(optarg, "oracle") == 0;
-    if (c->plays || strcmp(optarg, "simgrid") == 0)
+    *value = strcmp(optarg, second) == 0;
+    if (*value || strcmp(optarg, first) == 0)
         return true;
-    fprintf(stderr, "ompdarts sim: --model=%s: not one of simgrid, oracle\n", optarg);
+    fprintf(stderr, "ompdarts sim: --%s=%s: not one of %s, %s\n", name, optarg, first, second);
     return false;
 }
 
@@ -187,6 +192,8 @@ static const char **text_of(sim_command *c, int option)
     }
 }
 
+enum { MOST_PROCESSORS = 65536 };
+
 /* False: refused, with a message. */
 static bool take_option(sim_command *c, int option)
 {
@@ -205,7 +212,14 @@ static bool take_option(sim_command *c, int option)
     case RESULTS:
         return take_word("results", (const char *const[]){"stay", "late", "early"}, &c->results);
     case MODEL:
-        return take_model(c);
+        return take_second("model", "simgrid", "oracle", &c->plays);
+    case DURATIONS:
+        return take_second("durations", "known", "learnt", &c->learns);
+    case PROCESSORS:
+        if (!take_number("processors", 0, MOST_PROCESSORS, &number))
+            return false;
+        c->processors = (unsigned)number;
+        return true;
     case MEMORY:
         return taken("mem", parse_memory(&c->memory), "a size above 0, for example 500M or 2Gi");
     case SEED:
@@ -295,8 +309,8 @@ static bool choose_split(sim_command *c)
     char cause[OD_OPTION_ERROR];
     if (c->split_text && !c->workload.nlevels)
         return !sim_command_refuse("--split is for recursive workloads, which have levels= (docs/simulator.md)");
-    if (c->workload.nlevels && (c->plays || c->recompute))
-        return !sim_command_refuse("a workload with levels= goes with neither --model=oracle nor --recompute");
+    if (c->workload.nlevels && (c->plays || c->recompute || c->learns))
+        return !sim_command_refuse("levels= goes with none of --model=oracle, --recompute and --durations");
     if (c->workload.nlevels && c->grid.rows)
         return !sim_command_refuse("a workload with levels= does not go with --block-cyclic");
     od_status status = od_split_choose(c->split_text ? c->split_text : "never", &c->split, cause, sizeof cause);
@@ -391,6 +405,9 @@ int sim_command_parse(sim_command *c, int argc, char **argv)
         return sim_command_refuse("--model=oracle goes with neither --graph, --trace, --results nor --sched-time");
     if (c->grid.rows && c->graph_name)
         return sim_command_refuse("--block-cyclic is for workloads: a recorded run does not say where its tiles are");
+    if ((c->learns && (c->graph_name || c->plays)) || (c->processors && c->plays))
+        return sim_command_refuse(
+            "--durations goes with neither --graph nor --model=oracle, --processors not with this");
     if (c->cpus && c->graph_name)
         return sim_command_refuse(
             "--cpu does not go with --graph: a recorded run does not say how long its tasks take on cores");

@@ -157,6 +157,21 @@ awk -v a="$(makespan)" -v b="$(makespan --sched-time add)" 'BEGIN { exit !(b > a
 [[ $(makespan) == "$(makespan --sched-time measure)" ]] || fail "--sched-time measure changes the result"
 refused "not one of stay, late, early" --workload lu:n=3 --results never
 
+# Planning that takes time: with little of it auto does no better than darts, with more it does, and the same every time.
+planned() { sim --workload lu:n=5 --devices 4 --mem 300Mi --csv - --quiet "$@" | tail -1 | cut -d, -f10; }
+darts=$(planned --sched darts) little=$(planned --processors 1) more=$(planned --processors 16) all=$(planned)
+[[ $more == "$(planned --processors 16)" ]] || fail "--processors: another result"
+awk "BEGIN { exit !($all < $more && $more < $darts && $little <= 1.02 * $darts) }" ||
+    fail "auto takes $little, $more and $all s with 1, 16 and all processors, darts $darts s"
+refused "not a whole number" --workload lu:n=3 --processors few
+
+# Durations that are learnt as tasks run: what was chosen on guesses is chosen again.
+darts=$(planned --sched darts --durations learnt) auto=$(planned --durations learnt)
+awk "BEGIN { exit !($auto <= 1.03 * $darts) }" || fail "a first run takes $auto s, under darts $darts s"
+[[ $darts != "$(planned --sched darts)" ]] || fail "--durations learnt: as if they were known"
+refused "not one of known, learnt" --workload lu:n=3 --durations never
+refused "goes with neither" --workload lu:n=3 --model oracle --durations learnt
+
 # Results written back belong to the run; those sent early move no more bytes, and the run ends sooner.
 results() { sim --workload gemm3d:n=6 --csv - --quiet --results "$1" | tail -1 | cut -d, -f10,12-14; }
 IFS=, read -r stay _ none _ < <(results stay)

@@ -38,6 +38,7 @@ _ompdarts_values()
         analyze:--rule) printf '%s\n' min-levels respect-order max-size max-min-size all ;;
         sim:--model) printf '%s\n' simgrid oracle ;;
         sim:--sched-time) printf '%s\n' ignore measure add ;;
+        sim:--durations) printf '%s\n' known learnt ;;
         sim:--results) printf '%s\n' stay late early ;;
         bench:--style) printf '%s\n' task region blas ;;
         bench:--type) printf '%s\n' float double ;;

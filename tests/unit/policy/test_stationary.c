@@ -518,15 +518,26 @@ static void test_durations(void **unused)
     od_known_claim(known, claimed, 1);
     od_known_predict(known);
     assert_true(open->seconds == 1 && claimed->seconds == 2 && known->open_seconds == 1 + 3 + 4);
+    const od_durations none = known->durations;
     od_durations_note(&known->durations, &kinds[0], 7);
     od_durations_note(&known->durations, &kinds[0], 5);
     od_durations_note(&known->durations, NULL, 9);
+    const od_durations then = known->durations;
+    assert_false(od_durations_differ(&none, &then, 1) || od_durations_differ(&then, &then, 1));
     od_durations_note_host(&known->durations, &kinds[0], 8);
     od_known_predict(known);
     assert_true(open->seconds == 5 && claimed->seconds == 5 && other->seconds == 3 && without->seconds == 4);
     assert_true(known->open_seconds == 5 + 3 + 4 && known->claimed_seconds[1] == 5);
     assert_true(od_durations_host(&known->durations, &kinds[0]) == 8);
     assert_true(od_durations_host(&known->durations, &kinds[1]) == 0 && od_durations_host(&known->durations, NULL) == 0);
+    od_known_take(known, claimed); /* with the engine it is predicted anew, too */
+    od_durations_note(&known->durations, &kinds[0], 2);
+    od_known_predict(known);
+    assert_true(claimed->seconds == 2 && known->taken_seconds == 2);
+    assert_true(od_durations_differ(&then, &known->durations, 2.4) &&
+                od_durations_differ(&known->durations, &then, 2.4));
+    assert_false(od_durations_differ(&then, &known->durations, 2.6));
+    od_durations_note(&known->durations, &kinds[0], 5);
     for (size_t i = 2; i < sizeof kinds; i++)
         od_durations_note(&known->durations, &kinds[i], 1);
     od_durations_note(&known->durations, &kinds[1], 6); /* one kind too many */

@@ -5,6 +5,7 @@
 
 #include "memmgr/device/mpi/mpi.h"
 #include "memmgr/device/mpi/staging.h"
+#include "util/fair.h"
 
 #include <pthread.h>
 
@@ -34,6 +35,8 @@ struct od_server {
     od_staging *staging; /* NULL: the devices' memory is the process's own */
     od_served *devices;
     bool *lost;        /* of each rank */
+    od_fair had;       /* at the last beat */
+    uint64_t beat_ns;
     bool ends, failed; /* failed: without MPI_Finalize(), which a rank that is lost would not reach */
 };
 

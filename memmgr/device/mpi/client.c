@@ -321,6 +321,8 @@ static od_status mpi_copy(void *state, int to, void *to_address, int from, const
 static od_status mpi_poll(void *state, od_ticket *ticket)
 {
     (void)state;
+    if (atomic_load_explicit(&ticket->outcome, memory_order_relaxed) == UNDER_WAY)
+        od_post_poll(rank0.post);
     int how = atomic_load_explicit(&ticket->outcome, memory_order_acquire);
     if (how == UNDER_WAY)
         return OD_EBUSY;

@@ -24,7 +24,8 @@ typedef struct od_served { /* a device */
     pthread_mutex_t lock; /* protects the queue */
     pthread_cond_t wake;
     struct call *first, **last;
-    od_block *blocks; /* the post's thread's own, as the next */
+    atomic_bool called; /* the queue is not empty: a look at it needs no lock */
+    od_block *blocks;   /* only with the post's turn, as the next */
     size_t taken;
 } od_served;
 

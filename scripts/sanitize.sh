@@ -4,8 +4,8 @@
 # usage: scripts/sanitize.sh [--programs] [address|thread|valgrind|all]…      (default: all)
 #
 # `address` is AddressSanitizer with LeakSanitizer and UndefinedBehaviorSanitizer in one build. For each sanitizer: builds
-# with clang into build-SANITIZER/, runs the unit and end-to-end tests there, with `address` those of MPI, too, then the bench programs under several
-# policies, with devices too small for their data and with randomly delayed transfers. These are Debug builds: the engine
+# with clang into build-SANITIZER/, runs the unit and end-to-end tests there, with those of MPI, then the bench programs under
+# several policies, with devices too small for their data and with randomly delayed transfers. These are Debug builds: the engine
 # checks its invariants at every event. Any finding makes the exit code 1; the output of the programs stays in
 # build-SANITIZER/sanitize/. With valgrind (memcheck) the unit tests run, the small end-to-end programs and some of the
 # others, each once, in build-valgrind/. --programs: the bench programs alone, some minutes instead of hours.
@@ -155,13 +155,7 @@ for sanitizer in "${sanitizers[@]}"; do
     build=build-$sanitizer
     unset OMP_TOOL_LIBRARIES
     left_out=$counting_tests
-    labels='unit|e2e|cuda'
-    if [[ $sanitizer == address ]]; then
-        # Device memory of ranks that serve GPUs is at addresses that AddressSanitizer has for its own; a profiling library
-        # beside it would have to be in the ranks alone.
-        labels+='|mpi'
-        left_out+=')|mpi\.(gpu\.|rank\.(gpu|counts)'
-    fi
+    labels='unit|e2e|cuda|mpi'
     if [[ $sanitizer == thread ]]; then
         # Where a thread that is in `taskwait depend` runs a task that comes to another one, libomp 19 fails an assertion if a tool such
         # as Archer listens, without the library alike.
@@ -169,6 +163,9 @@ for sanitizer in "${sanitizers[@]}"; do
         [[ -f $archer ]] || { echo "sanitize: $archer is missing (Debian: libomp-19-dev)" >&2; exit 1; }
         export OMP_TOOL_LIBRARIES=$archer ARCHER_OPTIONS=all_memory=1
     fi
+    # Device memory of ranks that serve GPUs is at addresses that sanitizers have for their own; a profiling library beside
+    # one would have to be in the ranks alone.
+    left_out+=')|mpi\.(gpu\.|rank\.(gpu|counts)'
     echo "== $sanitizer: build"
     cmake -G Ninja -S . -B "$build" -DCMAKE_C_COMPILER="$clang" -DCMAKE_BUILD_TYPE=Debug \
           -DCMAKE_C_FLAGS_DEBUG="-g -O1" -DOMPDARTS_LLVM_ROOT="$llvm_root" -DOMPDARTS_SANITIZE="${cmake_list[$sanitizer]}"

@@ -11,13 +11,13 @@
 
 uint64_t od_fair_part(uint64_t elapsed_ns, uint64_t ran_ns, uint64_t waited_ns, unsigned cpus)
 {
-    double could = (double)elapsed_ns * cpus, wanted = (double)ran_ns + (double)waited_ns;
-    if (wanted > could)
-        wanted = could; /* more threads than processors keep each other waiting */
-    if (wanted < (double)elapsed_ns / 100) /* it slept */
+    double elapsed = (double)elapsed_ns, ran = (double)ran_ns, wanted = ran + (double)waited_ns;
+    if (wanted > elapsed * cpus)
+        wanted = elapsed * cpus; /* more threads than processors keep each other waiting */
+    if (ran >= wanted)
         return elapsed_ns;
-    double part = (double)ran_ns / wanted;
-    return part < 1 ? (uint64_t)(part * (double)elapsed_ns) : elapsed_ns;
+    double awake = wanted < elapsed ? wanted : elapsed; /* the rest it slept */
+    return (uint64_t)(elapsed - awake + ran / wanted * awake);
 }
 
 static uint64_t clock_ns(void)

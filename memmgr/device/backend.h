@@ -18,7 +18,7 @@
 #include "memmgr/window/window.h"
 #include "util/status.h"
 
-enum { OD_BACKEND_INTERFACE = 11 };
+enum { OD_BACKEND_INTERFACE = 12 };
 
 enum { OD_CHOSEN = 2 << 20 }; /* bytes: see od_backend_ops.alloc_at */
 
@@ -126,6 +126,9 @@ typedef struct od_backend_ops {
     void (*name_of)(void *state, unsigned k, char *text, size_t size);
     /* The rank of an MPI job whose device k is, and the name of its host. NULL: all are the process's own. */
     unsigned (*rank_of)(void *state, unsigned k, char *host, size_t size);
+    /* Time that the processes of all devices have had (util/fair.h), nanoseconds; of the one that had least where they
+     * differ. NULL: all devices are the process's own. */
+    uint64_t (*had_ns)(void *state);
 } od_backend_ops;
 
 enum { OD_MOST_SLOWED = 4 };

@@ -4,6 +4,7 @@
 #include "omp_ext/runtime/workers.h"
 
 #include "omp_ext/process/memory.h"
+#include "omp_ext/remote/numbers.h"
 #include "util/clock.h"
 #include "util/container/list.h"
 #include "util/lock.h"
@@ -49,6 +50,7 @@ struct od_workers {
 enum {
     NAP_NS = 5000,           /* the shortest between two questions */
     NEAR_NS = 20000,         /* about what it takes to wake a thread */
+    REMOTE_NEAR_NS = 200000, /* likewise with messages to another rank and back, and threads that wake up there */
     PROMISE_NS = 300000,     /* a thread that waits and has not asked for so long is in a task of the program's */
     WORKER_SPACE = 64 << 20, /* bytes: its stack, and some for what its jobs call (OpenBLAS: up to 128 MB a caller) */
 };
@@ -226,8 +228,8 @@ static long ask(queue *q)
         return 0;
     if (!q->asking) /* meanwhile the jobs were out of sight, perhaps for longer than the promise */
         have_looked_after(q);
-    double left = left_ns(q);
-    return left < NEAR_NS && left > -NEAR_NS ? 1 : nap_of(q);
+    double left = left_ns(q), near = od_remote_is_on() ? REMOTE_NEAR_NS : NEAR_NS;
+    return left < near && left > -near ? 1 : nap_of(q);
 }
 
 bool od_workers_have_jobs_going(const od_workers *w)

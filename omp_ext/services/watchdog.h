@@ -5,8 +5,8 @@
  *
  * No progress is: the engine has something to do and no event comes; or it has nothing to do while threads wait in
  * libomp for tasks, and the process uses no processor time; or, for six times as long, no more than these threads use
- * by waiting. Only seconds in which the process got its processors count (util/fair.h): an overloaded machine stops
- * no program, nor does a debugger or a shell that lets it rest.
+ * by waiting. Only seconds in which the process, and those of other ranks whose devices it uses, got their processors
+ * count (util/fair.h): an overloaded machine stops no program, nor does a debugger or a shell that lets it rest.
  */
 #ifndef OD_OMP_EXT_WATCHDOG_H
 #define OD_OMP_EXT_WATCHDOG_H

@@ -516,7 +516,7 @@ od_status od_owners_find(const od_owners_problem *problem, uint32_t *owner)
                        .mixed = problem->slowness && od_slowness_is_mixed(problem->slowness, OD_MAX_DEVICES),
                        .random = UINT64_C(0x9e3779b97f4a7c15)};
     bool ok = make(&o) && prepare(&o, problem);
-    bool moves = ok && o.n > 1 && (o.nnets || o.mixed);
+    bool moves = ok && o.n > 1 && o.nvertices && (o.nnets || o.mixed); /* tasks may write nothing */
     if (ok)
         begin_in_turn(&o);
     if (moves && problem->nearby)

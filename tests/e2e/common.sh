@@ -29,7 +29,7 @@ if [ -n "${E2E_CUDA_DOUBLE-}" ]; then # the CUDA back-end, on the driver's doubl
     export CUDA_DOUBLE_MEMORY=4Gi CUDA_DOUBLE_JITTER=0.00005
 fi
 
-# as_rank_0 [VAR=VALUE…] PROGRAM ARGUMENTS… : four devices, two of them in one rank
+# as_rank_0 [VAR=VALUE…] PROGRAM ARGUMENTS… : four devices, two of them in one rank. One without a processor for long is not lost.
 as_rank_0() {
     local settings=()
     for (( ; $#; )); do
@@ -40,7 +40,7 @@ as_rank_0() {
         esac
         shift
     done
-    "$E2E_MPI" $mpi_options -n 1 env "${settings[@]}" "$E2E_COMMAND" run --backend=mpi "$@" \
+    "$E2E_MPI" $mpi_options -n 1 env "${settings[@]}" "$E2E_COMMAND" run --backend=mpi:silence=100 "$@" \
         : -n 2 "$E2E_COMMAND" serve --devices=1 "$1" : -n 1 "$E2E_COMMAND" serve --devices=2 "$1"
 }
 export -f as_rank_0

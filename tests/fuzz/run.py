@@ -111,7 +111,7 @@ class Lab:
         version = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
         serve = [command, "serve", "--backend=" + settings.get("FUZZ_SERVES", "auto")]
         return [mpiexec, *(["--oversubscribe"] if "OpenRTE" in version or "Open MPI" in version else []),
-                "-n", "1", command, "run", "--stats=0", "--backend=mpi", *program,
+                "-n", "1", command, "run", "--stats=0", "--backend=mpi:silence=100", *program,
                 ":", "-n", "2", *serve, "--devices=1", program[0], ":", "-n", "1", *serve, "--devices=2", program[0]]
 
     def run(self, path, number, settings, *more):

@@ -39,6 +39,11 @@ struct od_ticket {
     od_move move;
 };
 
+typedef struct lap { /* of a rank that serves */
+    bool ended;
+    uint64_t had_ns;
+} lap;
+
 typedef struct client {
     const od_rank *self;
     od_post *post;
@@ -50,6 +55,8 @@ typedef struct client {
     uint64_t next_id;
     bool *lost; /* of each rank */
     bool any_lost;
+    lap *laps;                    /* of each rank, the post's thread's own */
+    atomic_uint_least64_t had_ns; /* sum of the shortest laps */
     /* Of the back-end: */
     uint64_t silence_ns; /* 0: nobody minds */
     const int *devices;
@@ -314,6 +321,8 @@ static od_status mpi_copy(void *state, int to, void *to_address, int from, const
 static od_status mpi_poll(void *state, od_ticket *ticket)
 {
     (void)state;
+    if (atomic_load_explicit(&ticket->outcome, memory_order_relaxed) == UNDER_WAY)
+        od_post_poll(rank0.post);
     int how = atomic_load_explicit(&ticket->outcome, memory_order_acquire);
     if (how == UNDER_WAY)
         return OD_EBUSY;
@@ -370,6 +379,12 @@ static uint32_t mpi_identity(void *state)
     return (uint32_t)(hash ^ hash >> 32);
 }
 
+static uint64_t mpi_had_ns(void *state)
+{
+    client *c = state;
+    return atomic_load(&c->had_ns);
+}
+
 static void mpi_destroy(void *state)
 {
     (void)state; /* the rank's, which goes on until it ends */
@@ -391,6 +406,7 @@ static const od_backend_ops mpi_ops = {
     .launch = mpi_launch,
     .name_of = mpi_name,
     .rank_of = mpi_rank,
+    .had_ns = mpi_had_ns,
 };
 
 static od_status check_kernels(const client *c, const od_mpi_config *config, char *error, size_t size)
@@ -450,9 +466,29 @@ static od_ticket *find_ticket(client *c, uint64_t id)
     return NULL;
 }
 
+/* A lap ends when all ranks that are not lost have said what they have had since the last; it is as long as that of the
+ * one that had least. */
+static void end_lap(client *c)
+{
+    uint64_t least_ns = UINT64_MAX / 2; /* with no rank left nobody keeps the others waiting */
+    for (int rank = 1; rank < c->self->ranks; rank++) {
+        if (!c->lost[rank] && !c->laps[rank].ended)
+            return;
+        if (!c->lost[rank] && c->laps[rank].had_ns < least_ns)
+            least_ns = c->laps[rank].had_ns;
+    }
+    atomic_fetch_add(&c->had_ns, least_ns);
+    memset(c->laps, 0, (size_t)c->self->ranks * sizeof *c->laps);
+}
+
 static void receive(void *arg, int rank, const od_mpi_message *message, const char *behind)
 {
     client *c = arg;
+    if (message->kind == OD_MPI_BEAT) {
+        c->laps[rank].ended = true;
+        c->laps[rank].had_ns += message->bytes;
+        end_lap(c);
+    }
     if (message->kind != OD_MPI_DONE)
         return;
     pthread_mutex_lock(&c->lock);
@@ -492,6 +528,7 @@ static void lose(client *c, int rank)
         }
     }
     pthread_mutex_unlock(&c->lock);
+    end_lap(c);
 }
 
 static bool tick(void *arg, uint64_t now_ns)
@@ -525,7 +562,8 @@ od_status od_client_start(const od_rank *self)
     client *c = &rank0;
     c->post = od_post_create(self->comm, &ops, c);
     c->lost = od_calloc((size_t)self->ranks, sizeof *c->lost);
-    if (!c->post || !c->lost)
+    c->laps = od_calloc((size_t)self->ranks, sizeof *c->laps);
+    if (!c->post || !c->lost || !c->laps)
         return OD_ENOMEM;
     c->self = self;
     pthread_mutex_init(&c->lock, NULL);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The post of a rank: one thread, which alone calls MPI. Others hand it messages and moves. It sends and receives
- * without blocking, many at once, and calls the rank back with what has arrived.
+ * The post of a rank: it sends and receives without blocking, many messages and moves at once, and calls the rank back
+ * with what has arrived. One thread at a time has the turn to call MPI: the post's own, which sees to it that all goes
+ * on, one that has something to send, or one that waits and looks for the answer itself, so that a message needs no
+ * other thread to wake up. Without the turn a message or a move is handed in, and whoever has it sends it.
  */
 #ifndef OD_MEMMGR_DEVICE_MPI_POST_H
 #define OD_MEMMGR_DEVICE_MPI_POST_H
@@ -10,6 +12,7 @@
 #include "util/container/list.h"
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +22,7 @@ typedef struct od_move od_move;
 
 enum { OD_MOVE_PIECES = 4 }; /* of one move, under way */
 
-/* The bytes of a copy, in pieces. They and the move stay where they are until `done`, on the post's thread. */
+/* The bytes of a copy, in pieces. They and the move stay where they are until `done`. */
 struct od_move {
     od_node node;
     bool sends;
@@ -39,12 +42,13 @@ typedef struct od_post_counts {
     uint64_t bytes, data_bytes; /* of both; of copies alone */
 } od_post_counts;
 
+/* Called with the turn, by any thread that has it: they wait for nothing. */
 typedef struct od_post_ops {
     /* A message, with what is behind it. */
     void (*receive)(void *arg, int rank, const od_mpi_message *message, const char *behind);
     /* NULL, or what else there is to do, again and again. True: something has happened. */
     bool (*work)(void *arg);
-    /* Some times per second. False: the post's work is done. */
+    /* Some times per second, by the post's thread. False: the post's work is done. */
     bool (*tick)(void *arg, uint64_t now_ns);
 } od_post_ops;
 
@@ -56,15 +60,19 @@ void od_post_free(od_post *post);
 /* From any thread. The message is copied, with `behind`. */
 void od_post_send(od_post *post, int rank, const od_mpi_message *message, const void *behind);
 void od_post_move(od_post *post, od_move *move);
+/* For a thread that waits for what is to arrive: looks once, unless another one does. */
+void od_post_poll(od_post *post);
+/* Likewise for a while, until *until is set. */
+void od_post_linger(od_post *post, const atomic_bool *until);
 /* A tag that no other move of the rank has for a long time. */
 int od_post_tag(od_post *post);
 
-/* On the post's thread: the rank is lost. Messages and moves to and from it are dropped; these have failed. False:
+/* With the turn: the rank is lost. Messages and moves to and from it are dropped; these have failed. False:
  * bytes may still arrive in the memory of one of them. */
 bool od_post_drop(od_post *post, int rank);
-/* The time at which a rank was heard of last, or to which it was last sent something. */
+/* Likewise: the time at which a rank was heard of last, or to which it was last sent something. */
 uint64_t od_post_heard_ns(const od_post *post, int rank);
 uint64_t od_post_sent_ns(const od_post *post, int rank);
-od_post_counts od_post_counted(const od_post *post);
+od_post_counts od_post_counted(const od_post *post); /* after od_post_run() */
 
 #endif

@@ -14,7 +14,7 @@
  *   MOVE    bytes for `address` from another device of the rank: behind the message is od_mpi_source
  *   LAUNCH  a kernel: behind the message is what od_mpi_offer.launch() takes
  *   DONE    the answer to the question with this ticket
- *   BEAT    the rank is there
+ *   BEAT    the rank is there; of one that serves, `bytes`: nanoseconds that it has had since the last (util/fair.h)
  *   LOST    rank `peer` is lost: nothing comes from it any more
  *   END     no more questions; `failed`: a rank is lost, and MPI cannot be ended
  *
@@ -26,7 +26,7 @@
 
 #include <stdint.h>
 
-enum { OD_MPI_PROTOCOL = 3 };
+enum { OD_MPI_PROTOCOL = 4 };
 
 typedef enum od_mpi_kind {
     OD_MPI_HELLO,

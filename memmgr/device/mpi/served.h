@@ -5,6 +5,7 @@
 
 #include "memmgr/device/mpi/mpi.h"
 #include "memmgr/device/mpi/staging.h"
+#include "util/fair.h"
 
 #include <pthread.h>
 
@@ -23,7 +24,8 @@ typedef struct od_served { /* a device */
     pthread_mutex_t lock; /* protects the queue */
     pthread_cond_t wake;
     struct call *first, **last;
-    od_block *blocks; /* the post's thread's own, as the next */
+    atomic_bool called; /* the queue is not empty: a look at it needs no lock */
+    od_block *blocks;   /* only with the post's turn, as the next */
     size_t taken;
 } od_served;
 
@@ -34,6 +36,8 @@ struct od_server {
     od_staging *staging; /* NULL: the devices' memory is the process's own */
     od_served *devices;
     bool *lost;        /* of each rank */
+    od_fair had;       /* at the last beat */
+    uint64_t beat_ns;
     bool ends, failed; /* failed: without MPI_Finalize(), which a rank that is lost would not reach */
 };
 

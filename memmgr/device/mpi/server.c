@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A rank that serves. Its main thread is the post; each device has a thread more, which runs its kernels one after the
- * other. The memory of LLVM's host devices is the process's own: bytes arrive where they belong. Others' is the local
- * back-end's (copies.c).
+ * A rank that serves. Its main thread is the post's; each device has a thread more, which runs its kernels one after
+ * the other and looks for the next one itself. The memory of LLVM's host devices is the process's own: bytes arrive
+ * where they belong. Others' is the local back-end's (copies.c).
  *
  * Device memory is taken at addresses that no other rank gives and rank 0 does not use, so that rank 0 can tell from an
  * address alone whose it is.
@@ -114,6 +114,7 @@ static void launch(od_server *s, const od_mpi_message *m, const char *behind)
     pthread_mutex_lock(&d->lock);
     *d->last = c;
     d->last = &c->next;
+    atomic_store(&d->called, true);
     pthread_cond_signal(&d->wake);
     pthread_mutex_unlock(&d->lock);
 }
@@ -125,6 +126,7 @@ static call *next_call(od_served *d)
         pthread_cond_wait(&d->wake, &d->lock);
     call *c = d->first;
     d->first = c->next;
+    atomic_store(&d->called, d->first != NULL);
     if (!d->first)
         d->last = &d->first;
     pthread_mutex_unlock(&d->lock);
@@ -134,11 +136,13 @@ static call *next_call(od_served *d)
 static void *run_kernels(void *arg)
 {
     od_served *d = arg;
+    od_thread_nap_short();
     for (;;) {
         call *c = next_call(d);
         int failed = d->server->offer->launch(d->k, c->content, c->bytes);
         od_server_answer(d->server, c->ticket, failed, 0);
         free(c);
+        od_post_linger(d->server->post, &d->called); /* the next one may be near */
     }
     return NULL;
 }
@@ -186,15 +190,23 @@ static bool work(void *arg)
     return s->staging && od_staging_poll(s->staging);
 }
 
+/* Seconds in which the rank was stopped are none that it has had. */
+static void beat(od_server *s, uint64_t now_ns)
+{
+    uint64_t had_ns = od_fair_lap(&s->had);
+    od_mpi_message message = {.kind = OD_MPI_BEAT, .bytes = had_ns < 2 * BEAT_NS ? had_ns : 2 * BEAT_NS};
+    od_post_send(s->post, 0, &message, NULL);
+    s->beat_ns = now_ns;
+}
+
 static bool tick(void *arg, uint64_t now_ns)
 {
     od_server *s = arg;
     uint64_t heard_ns = od_post_heard_ns(s->post, 0);
-    od_mpi_message beat = {.kind = OD_MPI_BEAT};
     if (!s->ends && heard_ns < now_ns && now_ns - heard_ns > SILENCE_NS)
         od_mpi_give_up("has not heard of rank 0 for 30 s", s->self->rank);
-    if (!s->ends && now_ns > od_post_sent_ns(s->post, 0) + BEAT_NS)
-        od_post_send(s->post, 0, &beat, NULL);
+    if (!s->ends && now_ns > s->beat_ns + BEAT_NS)
+        beat(s, now_ns);
     return !s->ends;
 }
 
@@ -222,6 +234,7 @@ bool od_serve(const od_rank *self, const od_mpi_offer *offer)
         ready = start_device(&s, k);
     if (!ready)
         od_mpi_give_up("is out of memory or threads", self->rank);
+    od_fair_begin(&s.had, 0, false);
     od_post_run(s.post);
     od_mpi_say_counts(self->rank, s.post);
     return !s.failed;

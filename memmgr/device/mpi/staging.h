@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Bytes of devices whose memory is not the process's own, in a rank that serves: between ranks they are in buffers,
- * which the local back-end copies to and from the devices. All of it on the post's thread; nothing here waits.
+ * which the local back-end copies to and from the devices. All of it with the post's turn; nothing here waits.
  */
 #ifndef OD_MEMMGR_DEVICE_MPI_STAGING_H
 #define OD_MEMMGR_DEVICE_MPI_STAGING_H

@@ -15,8 +15,9 @@ data() {
     done | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-for settings in OMPDARTS_MEM=200M OMPDARTS_MEM=300K; do
-    under 0 $settings "$E2E_BENCH/cholesky" --style task 8 96
+# counted MEMORY PROGRAM ARGUMENTS…
+counted() {
+    under 0 "OMPDARTS_MEM=$1" "${@:2}"
     for rank in 0 1 2 3; do
         ours=$(sed -nE "s/^ompdarts: mpi: rank $rank has sent ([0-9]+) bytes.*/\1/p" "$work/err")
         theirs=$(sed -nE "s/^shim: rank $rank has sent ([0-9]+) bytes/\1/p" "$work/err")
@@ -24,5 +25,15 @@ for settings in OMPDARTS_MEM=200M OMPDARTS_MEM=300K; do
     done
     # What kernels may have stored is looked at in the first runs of each, and devices that are shares are in one rank.
     stats "totals.h2d_bytes == $(data 0)" "totals.d2h_bytes + totals.d2d_bytes <= $(data 1 2 3)"
+}
+
+for memory in 200M 300K; do
+    counted $memory "$E2E_BENCH/cholesky" --style task 8 96
+    counted $memory "$E2E_BENCH/gemm2d" 6 96
+    counted $memory "$E2E_BENCH/gemm3d" 4 96
 done
+counted 200M "$E2E_BENCH/lu" 5 512 # tiles of 1 MiB, in pieces
+counted 20M "$E2E_BENCH/lu" 5 512
+counted 200M "$E2E_BENCH/sync" --loops 20 10000
+counted 200M "$E2E_BENCH/tiny" 2000
 finish

@@ -11,7 +11,7 @@ refused() {
     local code=$1 text=$2 status
     shift 2
     "$patient" $limit_s "$@" >"$work/out" 2>"$work/err" </dev/null
-    status=$?
+    status=$(exit_code $?)
     ran=$*
     expect_exit "$code" $status "$ran"
     says "$text"

@@ -24,7 +24,9 @@ static void test_slept(void **state)
 {
     (void)state;
     assert_int_equal(od_fair_part(10ull * S, 0, 0, 2), 10ull * S);
-    assert_int_equal(od_fair_part(10ull * S, S / 100, S / 1000, 2), 10ull * S);
+    assert_int_equal(od_fair_part(10ull * S, S / 100, 0, 2), 10ull * S);
+    /* It wanted little, and waited for that three times as long. */
+    assert_int_equal(od_fair_part(10ull * S, 1ull * S, 3ull * S, 2), 7ull * S);
 }
 
 static void test_part(void **state)

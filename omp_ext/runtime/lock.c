@@ -10,6 +10,7 @@
 #include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/fatal.h"
+#include "omp_ext/remote/numbers.h"
 #include "omp_ext/runtime/own_copies.h"
 #include "omp_ext/services/check/check.h"
 #include "omp_ext/services/machine/speeds.h"
@@ -120,6 +121,7 @@ const od_workers_ops od_runtime_workers_ops = {.blocks = job_blocks,
                                                .run = run_job,
                                                .poll = poll_job,
                                                .done = job_done,
+                                               .is_remote = od_remote_is_on,
                                                .release = od_runtime_release,
                                                .unlock = od_runtime_unlock};
 

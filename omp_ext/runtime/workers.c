@@ -4,7 +4,6 @@
 #include "omp_ext/runtime/workers.h"
 
 #include "omp_ext/process/memory.h"
-#include "omp_ext/remote/numbers.h"
 #include "util/clock.h"
 #include "util/container/list.h"
 #include "util/lock.h"
@@ -228,7 +227,7 @@ static long ask(queue *q)
         return 0;
     if (!q->asking) /* meanwhile the jobs were out of sight, perhaps for longer than the promise */
         have_looked_after(q);
-    double left = left_ns(q), near = od_remote_is_on() ? REMOTE_NEAR_NS : NEAR_NS;
+    double left = left_ns(q), near = q->workers->ops->is_remote() ? REMOTE_NEAR_NS : NEAR_NS;
     return left < near && left > -near ? 1 : nap_of(q);
 }
 

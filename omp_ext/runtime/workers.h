@@ -23,6 +23,7 @@ typedef struct od_workers_ops {
     od_status (*run)(od_job *job, int place);     /* without the lock. OD_EBUSY: it goes on by itself */
     od_status (*poll)(od_job *job);               /* likewise: whether it has ended */
     void (*done)(od_job *job, od_status status);  /* under the lock */
+    bool (*is_remote)(void);                      /* jobs run on other ranks: it takes longer to hear of their end */
     void (*release)(void);                        /* gives the lock back, */
     void (*unlock)(void);                         /* and carries out what has been noted */
 } od_workers_ops;

@@ -70,8 +70,18 @@ static void unlock(void)
     od_workers_wake(workers, wakes);
 }
 
-static const od_workers_ops ops = {
-    .blocks = blocks, .run = run, .poll = poll, .done = done, .release = unlock, .unlock = unlock};
+static bool is_remote(void)
+{
+    return false;
+}
+
+static const od_workers_ops ops = {.blocks = blocks,
+                                   .run = run,
+                                   .poll = poll,
+                                   .done = done,
+                                   .is_remote = is_remote,
+                                   .release = unlock,
+                                   .unlock = unlock};
 
 static void watch(device_job *job)
 {

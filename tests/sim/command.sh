@@ -74,7 +74,7 @@ refused "did you mean gaspp" "${recursive[@]}" --split gasp
 refused "needs a level" "${recursive[@]}" --split level
 refused "the program has no level 3: its levels are 0 to 2" "${recursive[@]}" --split level=3
 refused "each of which divides the one before" --workload lu:levels=3840/1000
-refused "goes with neither --model=oracle" "${recursive[@]}" --model oracle
+refused "goes with none of --model=oracle" "${recursive[@]}" --model oracle
 for rule in never level=2 starve gaspp auto; do
     [ $rule = auto ] && recursive[1]=cholesky:n=2,levels=3840/1920/480,element=8 # it plays much
     sim "${recursive[@]}" --split "$rule" --cpu 60 --sched dmdas --quiet --csv - >"$work/split" || fail "--split $rule"

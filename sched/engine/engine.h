@@ -268,7 +268,8 @@ od_status od_engine_gather(od_engine *engine, od_region *region);
 od_status od_engine_range_request(od_engine *engine, uintptr_t base, size_t size, od_request_kind kind,
                                   od_request **request);
 
-/* One of this kind (od_task.kind) has run: others are predicted to take so long from now on (od_task.duration). */
+/* One of this kind (od_task.kind) has run: a chooser predicts others to take so long from now on (od_task.duration).
+ * Policies know what was predicted when tasks were submitted, so that a recorded run can be replayed. */
 void od_engine_expect(od_engine *engine, const void *kind, double seconds);
 /* Tasks of this kind (od_task.kind) are predicted to take so long on a CPU worker (od_task.host_seconds); what is
  * predicted of those that are ready counts from then on. */

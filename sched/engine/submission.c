@@ -24,7 +24,7 @@ static void count_waiting(od_engine *e, int change)
 
 void od_engine_expect(od_engine *e, const void *kind, double seconds)
 {
-    if (e->known)
+    if (e->chooser && e->known)
         od_durations_note(&e->known->durations, kind, seconds);
 }
 

@@ -10,8 +10,9 @@ enum { WATCHED = 2, TRIAL = 3, FIRST_PAUSE = 16, MOST_PAUSE = 4096 }; /* launche
 static const double shortest_s = 100e-6;
 
 /* Trials take at most a fiftieth of the time that whole launches have taken, as far as the last trial tells. The first
- * one moves arrays to several devices, and shows page by page what slices use. */
-static const double share = 0.02, first_cost_s = 0.02;
+ * one moves arrays to several devices and back, and shows page by page what slices use: as measured, that takes so long,
+ * and as many whole launches. */
+static const double share = 0.02, first_cost_s = 0.1, first_cost = 20;
 
 const char *od_whole_text(od_whole reason)
 {
@@ -201,7 +202,7 @@ static bool can_afford_trial(const od_slicing *s)
 {
     if (s->promises && s->lost_s <= 0)
         return true;
-    double cost_s = s->cost_s > first_cost_s ? s->cost_s : first_cost_s;
+    double expected_s = first_cost_s + first_cost * s->whole_s, cost_s = s->cost_s > 0 ? s->cost_s : expected_s;
     return s->lost_s + cost_s <= share * s->whole_total_s;
 }
 

@@ -578,7 +578,7 @@ static void slices_that_are_slower_are_given_up_for_a_while(void **state)
     atomic_init(&s.seen, OD_SEEN_LOOP);
     od_slicing_note_whole(&s, 1);
     assert_int_equal(od_slicing_decide(&s, true), OD_WHOLE_WATCHED);
-    for (int i = 0; i < 300; i++)
+    for (int i = 0; i < 2000; i++)
         od_slicing_note_whole(&s, 0.01);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(od_slicing_decide(&s, true), OD_WHOLE_NOT);
@@ -624,9 +624,9 @@ static void trials_take_little_of_the_time(void **state)
     for (double sliced_s = 0.0011; sliced_s < 0.1; sliced_s *= 1.7)
         for (unsigned n = 10; n < 300000; n *= 3) {
             double lost_s = seconds_lost(n, sliced_s), whole_s = n * 0.001, first_s = (2 * 10 + 3) * sliced_s;
-            assert_true(whole_s < 1 ? lost_s <= 0 : lost_s <= fmax(first_s, 0.02 * whole_s));
+            assert_true(whole_s < 5 ? lost_s <= 0 : lost_s <= fmax(first_s, 0.02 * whole_s));
         }
-    assert_true(seconds_lost(10000, 0.0005) < -3); /* where they pay */
+    assert_true(seconds_lost(30000, 0.0005) < -10); /* where they pay */
 }
 
 /* A kernel that takes 1 ms, and 0.4 ms in slices, and one that cannot be in slices and takes 0.5 ms, or `others_s` where
@@ -659,7 +659,7 @@ static void what_slices_cost_others_counts(void **state)
         double off_s = n * 0.0015;
         assert_true(seconds_of_steps(n, 0.0015) < 1.03 * off_s);
         assert_true(seconds_of_steps(n, 0.0107) < 1.20 * off_s);
-        assert_true(n < 10000 || seconds_of_steps(n, 0.0010) < 0.96 * off_s);
+        assert_true(n < 100000 || seconds_of_steps(n, 0.0010) < 0.96 * off_s);
     }
 }
 

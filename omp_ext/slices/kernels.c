@@ -10,8 +10,8 @@ enum { WATCHED = 2, TRIAL = 3, FIRST_PAUSE = 16, MOST_PAUSE = 4096 }; /* launche
 static const double shortest_s = 100e-6;
 
 /* Trials take at most a fiftieth of the time that whole launches have taken, as far as the last trial tells. The first
- * one moves arrays to several devices and back, and shows page by page what slices use: as measured, that takes so long,
- * and as many whole launches. */
+ * one moves arrays to several devices and back, and shows page by page what slices use. As measured, that takes so
+ * long, and as many whole launches. */
 static const double share = 0.02, first_cost_s = 0.1, first_cost = 20;
 
 const char *od_whole_text(od_whole reason)

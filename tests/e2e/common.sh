@@ -163,6 +163,14 @@ same_output() {
     diff "$work/plain.shown" "$work/out.shown" | head -n 20
 }
 
+# stop_for SECONDS DEVICES JOB: the rank in $work/pid, once the run, whose error output is $work/err, has so many devices
+stop_for() {
+    while ! grep -qs "^ompdarts: runtime: $2 devices" "$work/err" && kill -0 "$3" 2>/dev/null; do sleep 0.05; done
+    kill -STOP "$(cat "$work/pid")"
+    sleep "$1"
+    kill -CONT "$(cat "$work/pid")"
+}
+
 same_checksum() {
     grep -q '^checksum ' "$work/out" && [ "$(grep '^checksum ' "$work/out")" = "$(grep '^checksum ' "$work/plain")" ] &&
         return

@@ -272,23 +272,26 @@ static bool may_touch_more(od_engine *engine, const od_region *region, bool at_o
     return any;
 }
 
+static bool must_stay(od_engine *engine, const od_region *region, bool at_once)
+{
+    return od_runtime_forgives_parts() && may_touch_more(engine, region, at_once && od_runtime_guards_parts());
+}
+
 od_status od_parts_join(od_engine *engine, od_region *region, bool at_once)
 {
     if (!region || !region->window)
         return OD_OK;
-    if (od_runtime_forgives_parts() && may_touch_more(engine, region, at_once && od_runtime_guards_parts()))
+    if (must_stay(engine, region, at_once))
         return OD_EFULL;
     region->joins++;
     return od_engine_divide(engine, region, NULL, false);
 }
 
-/* As od_parts_join(), without counting: slices take turns with what is whole, seldom. */
+/* As od_parts_join(), but slices may take turns with what is whole for ever, as they do so seldom. */
 static od_status join_slices(od_engine *engine, od_region *region, bool at_once)
 {
-    uint32_t joins = region->joins;
-    od_status status = od_parts_join(engine, region, at_once);
-    region->joins = joins;
-    if (region->window || status)
+    od_status status = must_stay(engine, region, at_once) ? OD_EFULL : od_engine_divide(engine, region, NULL, false);
+    if (status)
         return status;
     region->rejoined++;
     od_log(OD_LOG_INFO, "runtime", "the %zu bytes at %#lx are in one piece again: kernels in slices come no more",

@@ -51,10 +51,7 @@ rm -f "$work/pid" "$work/err"
     env OMPDARTS_DEBUG=jitter=0.02 OMPDARTS_LOG=info "$E2E_COMMAND" run --stats=0 --backend=mpi:silence=2 "$E2E_BENCH/cholesky" "${arguments[@]}" \
     : -n 3 "$E2E_COMMAND" serve --devices=1 "$E2E_BENCH/cholesky" >"$work/out" 2>"$work/err" </dev/null &
 job=$!
-while ! grep -qs "^ompdarts: runtime: 3 devices" "$work/err" && kill -0 $job 2>/dev/null; do sleep 0.05; done
-kill -STOP "$(cat "$work/pid")"
-sleep 4
-kill -CONT "$(cat "$work/pid")"
+stop_for 4 3 $job
 wait $job
 expect_exit 0 $? "$ran"
 same_checksum

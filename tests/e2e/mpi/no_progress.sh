@@ -28,10 +28,7 @@ rm -f "$work/pid"
     : -n 1 bash -c 'echo $$ >"$0"; exec "$@"' "$work/pid" "$E2E_COMMAND" serve --devices=1 "$E2E_BENCH/cholesky" \
     >"$work/out" 2>"$work/err" </dev/null &
 job=$!
-while ! grep -qs "^ompdarts: runtime: 2 devices" "$work/err" && kill -0 $job 2>/dev/null; do sleep 0.05; done
-kill -STOP "$(cat "$work/pid")"
-sleep 5
-kill -CONT "$(cat "$work/pid")"
+stop_for 5 2 $job
 wait $job
 expect_exit 0 $? "$ran"
 same_checksum

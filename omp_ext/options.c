@@ -93,13 +93,15 @@ static od_status parse_exclude(const od_option_spec *spec, const char *text, voi
 
 static od_status parse_slice(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
 {
-    int *slice = value;
+    static const char prefix[] = "eager:";
+    od_slice_option *slice = value;
     uint64_t number = OD_SLICE_OFF;
     (void)spec, (void)cause, (void)size;
-    bool is_auto = strcmp(text, "auto") == 0, off = strcmp(text, "off") == 0 || strcmp(text, "0") == 0;
-    if (!is_auto && !off && od_parse_integer(text, 2, OD_MOST_SLICES, &number))
+    bool is_eager = strcmp(text, "eager") == 0, is_auto = is_eager || strcmp(text, "auto") == 0;
+    bool off = strcmp(text, "off") == 0 || strcmp(text, "0") == 0, early = strncmp(text, prefix, strlen(prefix)) == 0;
+    if (!is_auto && !off && od_parse_integer(text + (early ? strlen(prefix) : 0), 2, OD_MOST_SLICES, &number))
         return OD_EINVAL;
-    *slice = is_auto ? OD_SLICE_AUTO : (int)number;
+    *slice = (od_slice_option){is_auto ? OD_SLICE_AUTO : (int)number, is_eager || early};
     return OD_OK;
 }
 
@@ -217,11 +219,15 @@ static const od_option_spec rows[] = {
      "Task priorities: clause takes them from the priority clauses; auto does, too, and in programs without any takes "
      "the longest path of tasks that wait for this one; none ignores them.",
      NULL, od_option_choice, MEMBER(priority)},
-    {OD_OPTION_PREFIX "SLICE", "slice", "choice", "off", "slices", "off, auto, or a whole number from 2 to 64",
+    {OD_OPTION_PREFIX "SLICE", "slice", "choice", "off", "slices",
+     "off, auto, a whole number from 2 to 64, eager, or eager:number",
      "Synchronous kernels over whole arrays, cut into slices of their iterations that run on several devices at once "
      "(docs/openmp.md): into so many, or, with auto, as many as there are devices, where that has been measured to be "
      "faster. Twice, three times ... as many where a slice would not fit on a device. On GPUs only kernels that were "
-     "compiled for it (docs/gpu.md), into as many as there are devices at most.",
+     "compiled for it (docs/gpu.md), into as many as there are devices at most. With eager, which is auto, or eager "
+     "and "
+     "a number, the program does not wait for the end of each launch: slices of the next one begin as those before "
+     "end that they depend on. Where they turn out to have begun too early the program ends with a message.",
      NULL, parse_slice, MEMBER(slice)},
     {OD_OPTION_PREFIX "STATS", "stats", "words", "0", "",
      "0 (off), summary, FILE, or summary,FILE; FILE: " OD_FILE_ALLOWED,

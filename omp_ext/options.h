@@ -28,8 +28,12 @@ typedef enum od_oversize {
     OD_OVERSIZE_PAGE, /* run page by page within a device's limit, where all that they use is in parts */
 } od_oversize;
 
-/* od_options.slice: kernels stay whole, or are cut into as many slices as pays. */
+/* Kernels stay whole, or are cut into as many slices as pays. */
 enum { OD_SLICE_OFF = 0, OD_SLICE_AUTO = -1, OD_MOST_SLICES = 64 };
+typedef struct od_slice_option {
+    int count;  /* or OD_SLICE_… */
+    bool early; /* the program does not wait for the end of each launch */
+} od_slice_option;
 
 typedef enum od_priority_mode {
     OD_PRIORITY_AUTO,   /* the priority clause; in programs without one, bottom levels */
@@ -82,7 +86,7 @@ typedef struct od_options {
     od_device_clause device_clause; /* OMPDARTS_DEVICE_CLAUSE */
     od_oversize oversize;           /* OMPDARTS_OVERSIZE */
     od_priority_mode priority;      /* OMPDARTS_PRIORITY */
-    int slice;                      /* OMPDARTS_SLICE: so many slices, or OD_SLICE_… */
+    od_slice_option slice;          /* OMPDARTS_SLICE */
     od_stats_choice stats;          /* OMPDARTS_STATS */
     char record[OD_OPTION_PATH];    /* OMPDARTS_RECORD: the run for the simulator, "" = none */
     char trace[OD_OPTION_PATH];     /* OMPDARTS_TRACE: the run to look at, "" = none */

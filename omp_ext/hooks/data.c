@@ -6,24 +6,25 @@
  * own; a construct whose list cannot be divided passes through.
  */
 #include "omp_ext/hooks/asked/answers.h"
-#include "omp_ext/maps/device_memory.h"
-#include "omp_ext/maps/expand.h"
-#include "omp_ext/process/memory.h"
-#include "omp_ext/maps/foreign.h"
-#include "omp_ext/services/info.h"
-#include "omp_ext/services/tracing.h"
 #include "omp_ext/hooks/lend.h"
 #include "omp_ext/hooks/regions.h"
-#include "omp_ext/runtime/cpu/alone.h"
+#include "omp_ext/hooks/virtual.h"
 #include "omp_ext/libomp/ompt.h"
-#include "omp_ext/maps/reach.h"
 #include "omp_ext/libomp/real.h"
+#include "omp_ext/maps/device_memory.h"
+#include "omp_ext/maps/expand.h"
+#include "omp_ext/maps/foreign.h"
+#include "omp_ext/maps/reach.h"
 #include "omp_ext/maps/refuse.h"
+#include "omp_ext/maps/structs/structs.h"
+#include "omp_ext/process/memory.h"
+#include "omp_ext/runtime/cpu/alone.h"
+#include "omp_ext/services/info.h"
+#include "omp_ext/services/tracing.h"
+#include "omp_ext/slices/early.h"
 #include "omp_ext/tasks/constructs.h"
 #include "omp_ext/tasks/queue.h"
 #include "omp_ext/tasks/reservation.h"
-#include "omp_ext/maps/structs/structs.h"
-#include "omp_ext/hooks/virtual.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -301,6 +302,7 @@ static bool handle(construct what, od_ident *ident, int64_t *device, const od_ma
         return true;
     if (!od_runtime_active())
         return false;
+    od_early_settle();
     if (od_cpu_are_alone() && od_self.mode == OD_CAPTURE)
         od_self.capture->what = OD_CAPTURED_DONE;
     if (od_self.mode == OD_HOST_VERSION || od_cpu_are_alone()) /* data are on the host, addresses are host addresses */

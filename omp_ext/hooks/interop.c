@@ -7,9 +7,10 @@
  * device is not current any more.
  */
 #include "omp_ext/hooks/ompdarts.h"
-#include "omp_ext/tasks/queue.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"
+#include "omp_ext/slices/early.h"
+#include "omp_ext/tasks/queue.h"
 #include "util/lock.h"
 #include "util/memory.h"
 
@@ -108,6 +109,7 @@ static void await(od_ident *ident, int32_t gtid, int32_t ndepends, od_depend *de
 void __tgt_interop_init(od_ident *ident, int32_t gtid, void **object, int32_t type, int32_t device, int32_t ndepends,
                         od_depend *depends, int32_t nowait)
 {
+    od_early_settle();
     bool ours = od_self.entered && (device < 0 || od_runtime_device_index(device) == (int)od_self.entered_place);
     if (!ours) {
         REAL(__tgt_interop_init)(ident, gtid, object, type, device, ndepends, depends, nowait);
@@ -120,6 +122,7 @@ void __tgt_interop_init(od_ident *ident, int32_t gtid, void **object, int32_t ty
 void __tgt_interop_use(od_ident *ident, int32_t gtid, void **object, int32_t device, int32_t ndepends,
                        od_depend *depends, int32_t nowait)
 {
+    od_early_settle();
     if (!find(*object)) {
         REAL(__tgt_interop_use)(ident, gtid, object, device, ndepends, depends, nowait);
         return;

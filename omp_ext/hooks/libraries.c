@@ -6,6 +6,7 @@
 #include "omp_ext/maps/device_memory.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
+#include "omp_ext/slices/early.h"
 #include "omp_ext/slices/slices.h"
 #include "omp_ext/tasks/entry.h"
 
@@ -44,6 +45,7 @@ void __tgt_unregister_lib(od_bin_desc *desc)
     od_image_entity e;
     if (od_images_are_only(desc))
         od_runtime_last_image();
+    od_early_settle();
     od_runtime_await_jobs(is_of, desc);
     od_entry_forget_library(desc);
     for (size_t i = 0; od_image_get(desc, i, &e); i++)

@@ -14,6 +14,7 @@
 #include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/services/info.h"
+#include "omp_ext/slices/early.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/tasks/queue.h"
 #include "omp_ext/tasks/reservation.h"
@@ -442,6 +443,7 @@ void *od_region_address(const void *address, int k, bool *on_device)
     void *base = (void *)(uintptr_t)address, *begin = base;
     int64_t size = 0, type = OD_MAP_PARAM | OD_MAP_RETURN | OD_MAP_TO | OD_MAP_FROM;
     od_map_args args = {1, &base, &begin, &size, &type, NULL, NULL, type};
+    od_early_settle();
     od_reach *reach = od_reach_find(&args);
     const od_map_args *all = reach ? &reach->list.args : &args;
     od_rivals_begin();

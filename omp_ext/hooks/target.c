@@ -3,25 +3,26 @@
  * Kernel launches.
  */
 #include "omp_ext/hooks/asked/answers.h"
-#include "omp_ext/maps/expand.h"
-#include "omp_ext/process/memory.h"
-#include "omp_ext/maps/foreign.h"
-#include "omp_ext/maps/fortran.h"
-#include "omp_ext/tasks/job.h"
-#include "omp_ext/services/info.h"
-#include "omp_ext/slices/gpus/apart.h"
-#include "omp_ext/slices/slices.h"
-#include "omp_ext/libomp/ompt.h"
-#include "omp_ext/libomp/real.h"
-#include "omp_ext/tasks/queue.h"
-#include "omp_ext/tasks/reservation.h"
-#include "omp_ext/maps/refer.h"
-#include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/hooks/lend.h"
 #include "omp_ext/hooks/regions.h"
+#include "omp_ext/hooks/virtual.h"
+#include "omp_ext/libomp/ompt.h"
+#include "omp_ext/libomp/real.h"
+#include "omp_ext/maps/expand.h"
+#include "omp_ext/maps/foreign.h"
+#include "omp_ext/maps/fortran.h"
+#include "omp_ext/maps/refer.h"
+#include "omp_ext/maps/structs/structs.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/remote/remote.h"
 #include "omp_ext/runtime/cpu/alone.h"
-#include "omp_ext/hooks/virtual.h"
+#include "omp_ext/services/info.h"
+#include "omp_ext/slices/early.h"
+#include "omp_ext/slices/gpus/apart.h"
+#include "omp_ext/slices/slices.h"
+#include "omp_ext/tasks/job.h"
+#include "omp_ext/tasks/queue.h"
+#include "omp_ext/tasks/reservation.h"
 #include "util/memory.h"
 
 #include <stdlib.h>
@@ -41,6 +42,7 @@ static int capture(const od_kernel_call *call)
 static int pass_through(const od_kernel_call *call, int64_t device)
 {
     od_reservation_give_up();
+    od_early_settle();
     if (od_self.mode == OD_CAPTURE && device == REAL(omp_get_initial_device)()) /* its code is known to offload */
         od_runtime_synchronise();
     od_runtime_enter_libomptarget();
@@ -80,6 +82,8 @@ static od_flattened flatten(od_kernel_call *call)
 static bool make_simple(od_kernel_call *call, int64_t **marked)
 {
     od_foreignness foreign = od_foreign_mark(&call->map, false, marked);
+    if (foreign != OD_FOREIGN_NONE || od_self.mode != OD_PLAIN)
+        od_early_settle();
     if (foreign == OD_FOREIGN_ENTANGLED)
         return false;
     if (foreign == OD_FOREIGN_MARKED)
@@ -91,8 +95,10 @@ static bool make_simple(od_kernel_call *call, int64_t **marked)
         call->structs = NULL;
         return false;
     }
-    if (call->structs) /* a separate task: nothing is held while it waits for its data */
+    if (call->structs) { /* a separate task: nothing is held while it waits for its data */
         od_reservation_give_up();
+        od_early_settle();
+    }
     od_structs_enter(call->structs);
     return true;
 }
@@ -123,6 +129,7 @@ static bool uses_regions(const od_map_args *args)
 static int as_written(const od_kernel_call *call, int64_t device, od_kernel_args *args)
 {
     const void *before = od_ompt_at(call->from);
+    od_early_settle();
     od_apart_enter();
     int entered = od_queue_enter_passing(device, &call->map);
     int failed = REAL(__tgt_target_kernel)(call->ident, device, call->teams, call->threads, call->kernel, args);

@@ -10,8 +10,10 @@
  *   parts/names.c   likewise, around the addresses by which tasks name what they use
  *   parts/touched.c faults of kernels, and what they show
  *   parts/kernels.c kernels with parts that run
+ *   parts/order.c   slices that begin before the launch before has ended
  *   parts/shown.c   what kernels can do with parts
  *   parts/pages.c   what kernels touch of arrays in parts
+ *   parts/late.c    page faults of slices that began early, or come late
  *   parts/serve.c   what a page fault gets a kernel
  *   parts/windows.c arrays in parts
  *   reservations.c  what is granted to host tasks before they run
@@ -236,6 +238,9 @@ struct od_fault;
  * not now; OD_ENOMEM. */
 od_status od_runtime_give_page(od_window *window, uintptr_t page, unsigned k, const struct od_fault *fault,
                                od_page_given *given);
+
+/* What kernels on device k may do with the page of this host address, of a part that is mixed there. */
+od_window_access od_runtime_page_access(const od_window *window, uintptr_t host, unsigned k);
 
 /* --- serve.c, under the lock --- */
 

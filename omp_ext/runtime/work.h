@@ -128,6 +128,7 @@ typedef struct od_job {
     od_touched *touched; /* KERNEL, of a slice: what it has touched beside its part; else NULL */
     void (*ended)(struct od_job *job); /* of a slice: instead of libomp's task, takes the job; without the lock */
     void *slices;        /* ended's */
+    struct od_turn *turn; /* of a slice: omp_ext/runtime/parts/order.h; else NULL */
     od_node live;        /* in the runtime's list of jobs with an event, or of offered reservations */
     struct od_job *next; /* in a worker queue or the outbox */
 } od_job;

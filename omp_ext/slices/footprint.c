@@ -69,8 +69,9 @@ static bool add(od_slice_pages *to, const od_touched_pages *from)
     return read || written || opened;
 }
 
-void od_footprint_add(od_footprint *f, unsigned slice, const od_touched *touched)
+bool od_footprint_add(od_footprint *f, unsigned slice, const od_touched *touched)
 {
+    bool more = false;
     static uint64_t stamps; /* od_runtime.lock */
     for (unsigned i = 0; i < f->arguments && i < touched->arguments; i++) {
         if (touched->learns)
@@ -78,8 +79,10 @@ void od_footprint_add(od_footprint *f, unsigned slice, const od_touched *touched
         if (add(&f->pages[i * f->slices + slice], &touched->pages[i])) {
             f->stamp[i] = ++stamps;
             f->judged = false;
+            more = true;
         }
     }
+    return more;
 }
 
 /* --- grain ----------------------------------------------------------------------- */
@@ -217,6 +220,23 @@ bool od_footprint_is_known(const od_footprint *f)
         if (f->stamp[i])
             return true;
     return false;
+}
+
+/* --- other kernels' slices --------------------------------------------------------- */
+
+bool od_footprint_excludes(const od_footprint *f, unsigned a, unsigned s, const od_footprint *other, unsigned b,
+                           unsigned t)
+{
+    const od_slice_pages *own = at(f, a, s), *theirs = at(other, b, t);
+    return od_page_set_common_all(&own->written, &theirs->written) ||
+           od_page_set_common_all(&own->written, &theirs->read) || od_page_set_common_all(&own->read, &theirs->written);
+}
+
+bool od_footprint_has(const od_footprint *f, unsigned argument, unsigned slice, uint32_t page, bool write)
+{
+    const od_slice_pages *pages = at(f, argument, slice);
+    od_page_range range = {page, page + 1};
+    return od_page_set_common(&pages->written, range) || (!write && od_page_set_common(&pages->read, range));
 }
 
 /* --- clashes ------------------------------------------------------------------------ */

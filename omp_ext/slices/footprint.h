@@ -36,8 +36,8 @@ void od_touched_destroy(od_touched *touched); /* may be NULL */
 /* NULL: out of memory. */
 od_footprint *od_footprint_create(unsigned arguments, unsigned slices);
 void od_footprint_destroy(od_footprint *footprint); /* may be NULL */
-/* What a run of a slice has touched is added. */
-void od_footprint_add(od_footprint *footprint, unsigned slice, const od_touched *touched);
+/* What a run of a slice has touched is added. True: some of it was not known. */
+bool od_footprint_add(od_footprint *footprint, unsigned slice, const od_touched *touched);
 /* Neighbours write to one page where slices do not begin at the first byte of one. Where an argument is written at
  * addresses that are linear in the iteration: how slices of so many iterations do. False: there is no such grain, or
  * none but with slices of very different size, or they do already. */
@@ -49,6 +49,12 @@ typedef enum od_cell_use { OD_CELL_UNUSED, OD_CELL_READ, OD_CELL_OWNED } od_cell
 
 /* What a slice's task is to have of a cell. Slices of which nothing is known have their own share, to read. */
 od_cell_use od_footprint_use(const od_footprint *footprint, unsigned argument, unsigned slice, const od_cell *cell);
+/* A page of an array that one of two slices of any kernels has been seen to write has been used by the other one, too:
+ * the array is argument `a` of slice s of the one, and argument `b` of slice t of the other. */
+bool od_footprint_excludes(const od_footprint *f, unsigned a, unsigned s, const od_footprint *other, unsigned b,
+                           unsigned t);
+/* The slice has been seen to write the page; else, to use it. */
+bool od_footprint_has(const od_footprint *f, unsigned argument, unsigned slice, uint32_t page, bool write);
 /* True once a slice has touched anything. */
 bool od_footprint_is_known(const od_footprint *footprint);
 /* True where slices use more than a few pages of what others write. */

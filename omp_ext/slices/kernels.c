@@ -132,6 +132,19 @@ void od_slicing_note_sliced(od_slicing *s, unsigned slices, double seconds, bool
     shorten(&s->sliced_s, seconds);
 }
 
+void od_slicing_note_surprises(od_slicing *s, bool any)
+{
+    s->surprises += any && od_slicing_is_steady(s);
+    s->steady = any ? 0 : s->steady + 1;
+}
+
+bool od_slicing_is_steady(const od_slicing *s)
+{
+    static const unsigned least = 8, most_doubled = 10;
+    unsigned doubled = s->surprises < most_doubled ? s->surprises : most_doubled;
+    return s->steady >= least << doubled;
+}
+
 bool od_slicing_should_compare(const od_slicing *s)
 {
     return s->sliced_launches >= s->compare_at;
@@ -144,10 +157,9 @@ void od_slicing_note_compared(od_slicing *s, unsigned slices)
     s->compared++;
 }
 
-void od_slicing_note_touched(od_slicing *s, unsigned slice, const od_touched *touched)
+bool od_slicing_note_touched(od_slicing *s, unsigned slice, const od_touched *touched)
 {
-    if (s->footprint && s->footprint->slices == touched->slices)
-        od_footprint_add(s->footprint, slice, touched);
+    return s->footprint && s->footprint->slices == touched->slices && od_footprint_add(s->footprint, slice, touched);
 }
 
 void od_slicing_align(od_slicing *s, uint64_t trip_count)
@@ -160,6 +172,7 @@ void od_slicing_align(od_slicing *s, uint64_t trip_count)
         return;
     od_footprint_destroy(s->footprint);
     s->footprint = again;
+    s->steady = 0;
     s->grain = grain;
     s->learnt = false;
 }
@@ -173,6 +186,7 @@ bool od_slicing_plan(od_slicing *s, unsigned arguments, unsigned slices)
     s->grain = (od_grain){0};
     od_footprint_destroy(s->footprint);
     s->footprint = od_footprint_create(arguments, slices);
+    s->steady = 0;
     s->learnt = false;
     return s->footprint;
 }

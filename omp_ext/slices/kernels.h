@@ -72,6 +72,9 @@ typedef struct od_slicing {
     bool together;           /* teams are in one of these slices each */
     od_grain grain;          /* of these slices */
     uint64_t whole_launches, sliced_launches;
+    uint64_t early_launches; /* of these, those of which slices began before the launch before had ended */
+    unsigned steady;         /* launches in slices since the last one that showed anything new of what these use */
+    unsigned surprises;      /* how often one did that was not expected to (od_slicing_is_steady) */
     unsigned slices;   /* of the last launch in slices */
     double whole_s;    /* the shortest launches of the last trial, seconds; 0: none */
     double sliced_s;
@@ -99,8 +102,12 @@ void od_slicing_note_sliced(od_slicing *s, unsigned slices, double seconds, bool
  * then after 1, 2, 4, ... others; it has been, and slices do the same. */
 bool od_slicing_should_compare(const od_slicing *s);
 void od_slicing_note_compared(od_slicing *s, unsigned slices);
-/* One of these slices has touched this. */
-void od_slicing_note_touched(od_slicing *s, unsigned slice, const od_touched *touched);
+/* Whether slices of a launch have shown anything new of what they use. */
+void od_slicing_note_surprises(od_slicing *s, bool any);
+/* What its slices use has been known for some launches, more of them where that has been wrong before. */
+bool od_slicing_is_steady(const od_slicing *s);
+/* One of these slices has touched this. True: that it does was not known. */
+bool od_slicing_note_touched(od_slicing *s, unsigned slice, const od_touched *touched);
 /* The next launch is to be in so many slices. False: out of memory. */
 bool od_slicing_plan(od_slicing *s, unsigned arguments, unsigned slices);
 /* A launch of so many iterations has shown the footprint, one slice after the other: slices are made to begin where the

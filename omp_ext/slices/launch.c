@@ -12,13 +12,11 @@
 #include "omp_ext/process/memory.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
+#include "omp_ext/slices/early.h"
 #include "omp_ext/slices/gpus/teams.h"
-#include "omp_ext/slices/slice.h"
-#include "omp_ext/slices/variables.h"
 #include "omp_ext/slices/whole.h"
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/tasks/job.h"
-#include "util/clock.h"
 #include "util/memory.h"
 
 #include <stdlib.h>
@@ -26,12 +24,7 @@
 bool od_slices_are_on(void)
 {
     const od_options *options = od_runtime_options();
-    return options->slice != OD_SLICE_OFF && options->coherence != OD_COHERENCE_STRICT;
-}
-
-static double seconds_since(uint64_t ns)
-{
-    return (double)(od_clock_ns() - ns) * 1e-9;
+    return options->slice.count != OD_SLICE_OFF && options->coherence != OD_COHERENCE_STRICT;
 }
 
 /* --- whether --------------------------------------------------------------------- */
@@ -127,21 +120,31 @@ static bool fits(const od_kernel_call *call, od_parts_slice slice)
 /* So many times the devices, or OMPDARTS_SLICE: the same for all kernels, or each would cut the arrays anew. */
 static unsigned times = 1;
 
+/* True: what so many slices use is known. */
+static bool plan(const od_kernel_call *call, od_slicing *s, unsigned slices)
+{
+    od_runtime_lock();
+    od_expect_memory(od_slicing_plan(s, (unsigned)call->map.count, slices));
+    bool is_known = od_footprint_is_known(s->footprint);
+    od_runtime_unlock();
+    return is_known;
+}
+
 /* How many slices fit, and are planned; 0: the arrays do not, however many there are. What is known of a kernel's
  * slices says nothing of smaller ones: where it needs more than a device has, it is whole from then on. */
 static unsigned plan_slices(const od_kernel_call *call, od_slicing *s)
 {
-    int wanted = od_runtime_options()->slice;
+    int wanted = od_runtime_options()->slice.count;
     unsigned base = wanted > 0 ? (unsigned)wanted : od_runtime_ndevices();
     for (unsigned n = times; n * base <= OD_MOST_SLICES; n++) {
         od_parts_slice slice = {.count = n * base};
-        od_expect_memory(od_slicing_plan(s, (unsigned)call->map.count, slice.count));
+        bool is_known = plan(call, s, slice.count);
         slice.footprint = s->footprint;
         if (fits(call, slice)) {
             times = n;
             return slice.count;
         }
-        if (od_footprint_is_known(s->footprint))
+        if (is_known)
             return 0;
     }
     return 0;
@@ -149,7 +152,7 @@ static unsigned plan_slices(const od_kernel_call *call, od_slicing *s)
 
 static bool wants_to_pay(void)
 {
-    return od_runtime_options()->slice == OD_SLICE_AUTO;
+    return od_runtime_options()->slice.count == OD_SLICE_AUTO;
 }
 
 /* One device has room for all of the arrays. */
@@ -187,148 +190,6 @@ static unsigned decide(const od_kernel_call *call, od_slicing *s, od_whole *reas
 
 /* --- in slices -------------------------------------------------------------------------- */
 
-/* Those of one launch; the thread that waits for them has it on its stack. */
-typedef struct group {
-    const od_kernel_call *call;
-    od_slicing *slicing;
-    od_parts_slice parts;
-    od_slice *slice;   /* of each; malloc'ed, as the next three */
-    od_job **job;
-    od_uses *uses;
-    uint64_t *number;
-    od_variables variables;
-    unsigned left;
-    bool done;
-} group;
-
-static void destroy(od_job *job)
-{
-    od_touched_destroy(job->touched);
-    od_job_destroy(job);
-}
-
-static void ended(od_job *job)
-{
-    group *g = job->slices;
-    unsigned index = job->launch.call.slice->index;
-    od_runtime_lock();
-    od_slicing_note_touched(g->slicing, index, job->touched);
-    if (--g->left == 0)
-        od_runtime_set_flag(&g->done);
-    od_runtime_unlock();
-    destroy(job);
-}
-
-/* Its data come held, as for any task. */
-static od_job *make_slice(group *g, unsigned index)
-{
-    od_kernel_call call = *g->call;
-    od_uses *uses = &g->uses[index];
-    od_job *job = od_job_create(OD_JOB_KERNEL);
-    od_expect_memory(job);
-    g->slice[index] = (od_slice){.index = index,
-                                 .count = g->parts.count,
-                                 .trip_count = call.args.trip_count,
-                                 .seen = &g->slicing->seen,
-                                 .variables = &g->variables,
-                                 .grain = g->slicing->grain,
-                                 .together = g->slicing->together};
-    call.slice = &g->slice[index];
-    od_expect_memory(!od_launch_copy(&job->launch, &call));
-    job->task.uses_spill = true;
-    job->task.bound = g->parts.learns ? 0 : OD_NOWHERE;
-    job->modes = od_thread_modes();
-    job->ended = ended;
-    job->slices = g;
-    job->touched = od_touched_create(g->slicing->footprint);
-    od_expect_memory(job->touched);
-    g->parts.index = index;
-    od_status status = od_launch_resolve_slice(&job->launch, &g->parts, uses);
-    od_expect_memory(status != OD_ENOMEM);
-    if (status) {
-        destroy(job);
-        return NULL;
-    }
-    od_runtime_lock();
-    od_uses_trust(uses, NULL, 0, true);
-    od_runtime_unlock();
-    return job;
-}
-
-/* What there is of the arrays makes way for their shares, while nothing else of the launch is in use. False: others go
- * on using it in other parts. */
-static bool prepare(const group *g)
-{
-    enum { TRIES = 200 }; /* a tenth of a millisecond and more each */
-    const od_map_args *args = &g->call->map;
-    od_status status = OD_OK;
-    for (int32_t i = 0; i < args->count && status != OD_EFULL; i++)
-        for (unsigned tries = 0; od_arg_classify(args, i) == OD_ARG_DATUM && tries < TRIES; tries++) {
-            status = od_parts_prepare(od_runtime_lock(), args, i, &g->parts);
-            od_runtime_unlock();
-            if (status != OD_EFULL)
-                break;
-            od_args_wait_for_overlap(args, i, tries);
-        }
-    return status != OD_EFULL;
-}
-
-/* False, and nothing is held: others use the arrays in other parts just now. */
-static bool make_slices(group *g)
-{
-    unsigned made = 0;
-    if (!prepare(g))
-        return false;
-    while (made < g->parts.count && (g->job[made] = make_slice(g, made)))
-        made++;
-    if (made == g->parts.count)
-        return true;
-    for (unsigned i = 0; i < made; i++) {
-        od_uses_release(&g->uses[i]);
-        destroy(g->job[i]);
-    }
-    return false;
-}
-
-static void make_room(group *g)
-{
-    unsigned n = g->parts.count;
-    g->left = n;
-    g->slice = od_calloc(n, sizeof *g->slice);
-    g->job = od_calloc(n, sizeof *g->job);
-    g->uses = od_calloc(n, sizeof *g->uses);
-    g->number = od_calloc(n, sizeof *g->number);
-    od_expect_memory(g->slice && g->job && g->uses && g->number);
-}
-
-static void free_room(group *g)
-{
-    free(g->slice);
-    free(g->job);
-    free(g->uses);
-    free(g->number);
-    od_variables_free(&g->variables);
-}
-
-static bool run_slices(group *g)
-{
-    make_room(g);
-    bool made = make_slices(g);
-    if (made) {
-        for (unsigned i = 0; i < g->parts.count; i++)
-            g->job[i]->number = g->number[i] = od_recorder_create(0, NULL, 0);
-        od_slices_begin();
-        od_jobs_run(g->job, g->uses, g->parts.count, &g->done);
-        od_slices_end();
-        od_runtime_lock();
-        for (unsigned i = 0; i < g->parts.count; i++)
-            od_recorder_waited(g->number[i]);
-        od_runtime_unlock();
-    }
-    free_room(g);
-    return made;
-}
-
 /* The first launch in slices: one after the other, on a device that has all of the arrays, where there is one. */
 static bool should_learn(const od_kernel_call *call, od_slicing *s, unsigned count)
 {
@@ -338,30 +199,28 @@ static bool should_learn(const od_kernel_call *call, od_slicing *s, unsigned cou
 }
 
 /* False: not now. */
-static bool launch_slices(const od_kernel_call *call, od_slicing *s, unsigned count)
+static bool launch_slices(const od_kernel_call *call, od_slicing *s, unsigned count, bool in_regions)
 {
-    bool learns = should_learn(call, s, count), is_first = !od_footprint_is_known(s->footprint);
-    group g = {.call = call,
-               .slicing = s,
-               .parts = {.count = count, .footprint = s->footprint, .learns = learns}};
-    uint64_t start_ns = od_clock_ns();
-    bool done = run_slices(&g);
-    od_runtime_lock();
-    s->learnt &= done || !learns;
-    if (done)
-        od_slicing_note_sliced(s, count, seconds_since(start_ns), learns);
-    if (done && is_first)
-        od_slicing_align(s, call->args.trip_count);
-    od_runtime_unlock();
-    return done;
+    bool overlaps = in_regions && od_early_may(s);
+    if (!overlaps)
+        od_early_settle();
+    bool learns = should_learn(call, s, count);
+    od_parts_slice parts = {.count = count, .footprint = s->footprint, .learns = learns};
+    od_group *group = od_group_make(call, s, parts, od_early_note_ended);
+    if (group)
+        od_early_run(group, overlaps ? od_early_take() : NULL, overlaps);
+    s->learnt &= group || !learns;
+    return group;
 }
 
-static int launch_held(const od_kernel_call *call, od_slicing *s)
+/* `in_regions`: all data were before. */
+static int launch_held(const od_kernel_call *call, od_slicing *s, bool in_regions)
 {
     od_whole reason;
     unsigned count = decide(call, s, &reason);
-    if (count && launch_slices(call, s, count))
+    if (count && launch_slices(call, s, count, in_regions))
         return 0;
+    od_early_settle();
     return od_whole_launch(call, s, count ? OD_WHOLE_SHARED : reason);
 }
 
@@ -390,12 +249,16 @@ static od_map_list outside(const od_map_args *args)
 static int launch(const od_kernel_call *call, od_slicing *s)
 {
     od_whole reason = judge(call, s);
-    if (reason)
+    if (reason) {
+        od_early_settle();
         return od_whole_launch(call, s, reason);
+    }
     od_map_list own = outside(&call->map);
-    if (own.args.count)
+    if (own.args.count) {
+        od_early_settle();
         od_data_hold(&own.args);
-    int failed = launch_held(call, s);
+    }
+    int failed = launch_held(call, s, !own.args.count);
     if (own.args.count)
         od_data_end(&own.args);
     od_map_list_free(&own);
@@ -405,8 +268,10 @@ static int launch(const od_kernel_call *call, od_slicing *s)
 int od_slices_launch(const od_kernel_call *call)
 {
     od_slicing *s = find_slicing(call);
-    if (!s || atomic_flag_test_and_set(&s->busy)) /* another root thread's launch may change what is known of it */
+    if (!s || atomic_flag_test_and_set(&s->busy)) { /* another root thread's launch may change what is known of it */
+        od_early_settle();
         return od_job_launch_sync(call, NULL);
+    }
     od_cuda_image image;
     int failed = od_league_may_be_sliced(call->kernel) ? od_teams_launch(call, s)
                  : od_images_cuda(&image) ? od_whole_launch(call, s, OD_WHOLE_NO_RUNTIME)

@@ -96,11 +96,19 @@ static bool is_of_kernel(void)
     return od_self.kernels || region_was_kernels;
 }
 
+static void await_turn(void)
+{
+    const od_slice *slice = od_self.slice;
+    if (slice && slice->await_turn)
+        slice->await_turn(slice);
+}
+
 /* Whoever is in a section that began before slices did is waited for by those that want that one. */
 static void enter(void)
 {
     if (od_self.sections || (!od_self.slice_locks && !are_under_way()) || od_self.slice_locks++)
         return;
+    await_turn();
     pthread_mutex_lock(&lock);
     while (is_kept_out())
         pthread_cond_wait(&changed, &lock);
@@ -181,6 +189,7 @@ void od_slice_asks_number(void)
         od_slice_see(OD_SEEN_NUMBERS);
     if (!is_shared(slice))
         return;
+    await_turn();
     pthread_mutex_lock(&lock);
     while (alone != slice && (alone || (inside && inside != &od_self && inside_of != slice)))
         pthread_cond_wait(&changed, &lock);

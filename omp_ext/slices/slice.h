@@ -50,6 +50,8 @@ struct od_slice {
     struct od_variables *variables; /* of all slices of the launch; NULL where all iterations are watched */
     od_grain grain;
     bool together;         /* teams are in one slice each */
+    /* Waits for slices of the launch before, which may want what this one is about to have alone; or NULL. */
+    void (*await_turn)(const od_slice *slice);
 };
 
 /* A team's iterations, counted from 0; none where first > last. */

@@ -2,10 +2,11 @@
 /* Reservations for host tasks that offload from inside. See reservation.h. */
 #include "omp_ext/tasks/reservation.h"
 
+#include "omp_ext/libomp/real.h"
+#include "omp_ext/slices/early.h"
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/tasks/queue.h"
-#include "omp_ext/libomp/real.h"
 #include "util/memory.h"
 
 #include <stdlib.h>
@@ -74,6 +75,7 @@ bool od_reservation_predict(const od_record *record, od_uses *uses)
 
 void od_reservation_submit(od_gate *gate, od_uses *uses)
 {
+    od_early_settle();
     od_job *job = od_job_create_for(OD_JOB_RESERVATION, gate->record);
     job->detached = gate->detached;
     job->gate = gate;

@@ -8,23 +8,23 @@
  * libomp discards never asks, and completes as usual. Host tasks with dependences: host_tasks.c. The entry points of
  * both are here.
  */
-#include "omp_ext/process/memory.h"
-#include "omp_ext/tasks/job.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/services/profile.h"
-#include "omp_ext/services/record/record.h"
-#include "omp_ext/tasks/constructs.h"
-#include "omp_ext/tasks/reservation.h"
-#include "omp_ext/split/split.h"
-#include "omp_ext/tasks/task_table.h"
 #include "omp_ext/libomp/teams/parent.h"
 #include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/maps/structs/structs.h"
-#include "omp_ext/tasks/tasks.h"
+#include "omp_ext/process/memory.h"
+#include "omp_ext/services/profile.h"
+#include "omp_ext/services/record/record.h"
 #include "omp_ext/services/tracing.h"
-#include "omp_ext/slices/slice.h"
+#include "omp_ext/slices/early.h"
+#include "omp_ext/split/split.h"
+#include "omp_ext/tasks/constructs.h"
+#include "omp_ext/tasks/job.h"
+#include "omp_ext/tasks/reservation.h"
+#include "omp_ext/tasks/task_table.h"
+#include "omp_ext/tasks/tasks.h"
 #include "util/tsan.h"
 
 #include <stdatomic.h>
@@ -333,10 +333,10 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
     if (!od_runtime_active())
         return REAL(__kmpc_omp_target_task_alloc)(ident, gtid, flags, size, shareds, entry, device);
     od_thread_leave_capture();
+    od_early_settle();
     od_record *record = od_alloc_zeroed(1, sizeof *record);
     od_thread_note_target_task();
-    od_self.unsuited = true;
-    od_self.family.has_children = true;
+    od_self.unsuited = od_self.family.has_children = true;
     *record = (od_record){.entry = entry,
                           .code = od_task_code(entry),
                           .flags = flags,

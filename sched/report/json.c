@@ -173,6 +173,8 @@ static void add_slicing(builder *b, cJSON *array, const od_report_slicing *k)
 
     add_string(&one, "name", k->name);
     add_integer(&one, "sliced", k->sliced);
+    if (k->early)
+        add_integer(&one, "early", k->early);
     add_integer(&one, "whole", k->whole);
     add_integer(&one, "slices", k->slices);
     if (k->reason)

@@ -185,6 +185,8 @@ static void print_slicing(const od_report *report, FILE *file)
         fprintf(file, "ompdarts: kernel %s:", k->name);
         if (k->sliced)
             fprintf(file, " %" PRIu64 " launch%s in %u slices", k->sliced, k->sliced == 1 ? "" : "es", k->slices);
+        if (k->early)
+            fprintf(file, ", %" PRIu64 " of them early", k->early);
         if (k->whole)
             fprintf(file, "%s %" PRIu64 " whole", k->sliced ? "," : "", k->whole);
         fprintf(file, k->reason ? "; it %s\n" : "\n", k->reason);

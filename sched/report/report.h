@@ -32,6 +32,7 @@ typedef struct od_report_rank {
 typedef struct od_report_slicing {
     const char *name;    /* what the user knows it by, borrowed */
     uint64_t sliced;     /* launches in slices */
+    uint64_t early;      /* of these, those that began before the launch before had ended */
     uint64_t whole;      /* launches in one piece */
     unsigned slices;     /* of the last one in slices; 0: there was none */
     const char *reason;  /* why its last launch was whole, borrowed; NULL: it was not */

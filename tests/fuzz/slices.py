@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random synchronous kernels over whole arrays, in slices and whole.
 
-usage: slices.py --clang CLANG --library LIBRARY [--kernels N] [--seed S] [--settings N] [--keep FOLDER] [--gpus BUILD]
+usage: slices.py --clang CLANG --library LIBRARY [--kernels N] [--seed S] [--settings N] [--only TEXT] [--keep FOLDER] [--gpus BUILD]
 
 Each program has twenty kernels (slices_kernels.py), run several rounds in random order, some of them by two threads
 of the host at a time. Kernels work on arrays of several sizes and layouts, static or allocated: in one data region
@@ -25,7 +25,9 @@ PER_PROGRAM = 20
 SETTINGS = ["OMPDARTS_SLICE=4", "OMPDARTS_SLICE=auto", "OMPDARTS_SLICE=3 OMPDARTS_DEVICES=2 OMP_NUM_THREADS=8",
             "OMPDARTS_SLICE=6 OMPDARTS_DEBUG=jitter=0.0005", "OMPDARTS_SLICE=4 OMPDARTS_MEM={memory}",
             "OMPDARTS_SLICE=4 OMPDARTS_CPU=1", "OMPDARTS_SLICE=4 OMP_NUM_THREADS=1",
-            "OMPDARTS_SLICE=off OMP_NUM_THREADS=1",
+            "OMPDARTS_SLICE=off OMP_NUM_THREADS=1", "OMPDARTS_SLICE=eager:4",
+            "OMPDARTS_SLICE=eager:5 OMPDARTS_DEVICES=3 OMPDARTS_DEBUG=jitter=0.0005",
+            "OMPDARTS_SLICE=eager OMPDARTS_DEVICES=3 OMPDARTS_MEM={memory}",
             "OMPDARTS_SLICE=3 OMPDARTS_CPU=auto OMPDARTS_MEM={memory} OMPDARTS_BACKEND=omptarget:slow=3"]
 
 GPU_SETTINGS = ["OMPDARTS_SLICE=2 CUDA_DOUBLE_DEVICES=2", "OMPDARTS_SLICE=4 CUDA_DOUBLE_DEVICES=4 OMP_NUM_THREADS=2",
@@ -291,7 +293,7 @@ def try_one(seed, options, folder):
     around = text.split("\n", 1)[0].split()[2:] + surroundings(options)
     rnd = random.Random(seed)
     level = rnd.choice(["-O1" if options.gpus else "-O0", "-O1", "-O1", "-O2", "-O3"]) # LLVM 19's NVPTX fails with -O0
-    settings = GPU_SETTINGS if options.gpus else SETTINGS
+    settings = [s for s in (GPU_SETTINGS if options.gpus else SETTINGS) if options.only in s]
     source, binary = os.path.join(folder, "p.c"), os.path.join(folder, "p")
     with open(source, "w", encoding="utf-8") as file:
         file.write(text)
@@ -308,12 +310,16 @@ def try_one(seed, options, folder):
         words = around + setting.format(memory=size * (3 if options.gpus else 2) // 3 + 300000).split()
         stats = os.path.join(folder, "stats")
         got = run([binary], words + ["LD_PRELOAD=" + options.library, "OMPDARTS_STATS=" + stats])
+        if got.returncode and "which began early" in got.stderr: # said, and nothing is wrong
+            options.ended += 1
+            continue
         if got.returncode or got.stdout != plain.stdout:
             return (f"{level}, {setting}: exit code {got.returncode}\n{got.stdout}instead "
                     f"of\n{plain.stdout}{got.stderr[:500]}")
         with open(stats, encoding="utf-8") as file:
             kernels = json.load(file).get("kernels", [])
         options.sliced += sum(k["sliced"] > 0 for k in kernels)
+        options.early += sum(k.get("early", 0) > 0 for k in kernels)
         options.all += len(kernels)
         for k in kernels:
             reason = k.get("reason", "") if not k["sliced"] else "in slices"
@@ -331,12 +337,14 @@ def main():
     parser.add_argument("--gpus", metavar="BUILD", help="on the double of the CUDA driver in this build folder")
     parser.add_argument("--settings", type=int, default=99, help="how many of them for each program, drawn at "
                                                                  "random; all")
+    parser.add_argument("--only", default="", metavar="TEXT", help="of the settings, those with this in them")
     parser.add_argument("--keep", help="where programs that fail are left")
     options = parser.parse_args()
     if options.gpus and not os.path.exists(runtime_of(options)):
         print("skipped: no device runtime (scripts/build-device-runtime.sh)")
         return 77
     wrong, options.sliced, options.all, options.reasons, options.invalid = 0, 0, 0, {}, 0
+    options.early = options.ended = 0
     programs = range(options.seed, options.seed + (options.kernels + PER_PROGRAM - 1) // PER_PROGRAM)
     for seed in programs:
         if seed % 10 == 0 and seed > options.seed:
@@ -356,7 +364,8 @@ def main():
         print(f"{count:6} {reason}")
     print(f"{len(programs)} programs of {PER_PROGRAM} kernels, {wrong} wrong, {options.invalid} fail without the "
           f"library; of {options.all} runs of kernels "
-          f"{options.sliced} in slices")
+          f"{options.sliced} in slices, {options.early} early; {options.ended} runs of programs ended since slices began "
+          "too early")
     return 1 if wrong or not options.sliced or options.invalid > len(programs) // 4 else 0
 
 

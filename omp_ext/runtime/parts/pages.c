@@ -16,8 +16,9 @@
 
 #include "memmgr/data/spill.h"
 #include "omp_ext/process/fatal.h"
-#include "omp_ext/process/signals/faults.h"
 #include "omp_ext/process/memory.h"
+#include "omp_ext/process/signals/faults.h"
+#include "omp_ext/runtime/parts/order.h"
 #include "omp_ext/runtime/parts/turns.h"
 #include "util/clock.h"
 #include "util/container/tree.h"
@@ -344,6 +345,17 @@ od_status od_runtime_give_page(od_window *window, uintptr_t base, unsigned k, co
     return OD_OK;
 }
 
+od_window_access od_runtime_page_access(const od_window *window, uintptr_t host, unsigned k)
+{
+    uintptr_t base = od_window_page_begin(host);
+    const page *p = find_page(window, base < window->base ? window->base : base);
+    if (!p)
+        return OD_WINDOW_MIXED;
+    return p->writer == (int)k              ? OD_WINDOW_OPEN
+           : od_placeset_has(p->readers, k) ? OD_WINDOW_READABLE
+                                            : OD_WINDOW_CLOSED;
+}
+
 /* --- kernels begin and end ------------------------------------------------------------- */
 
 /* Of a part with pages that others want, all but those: who may use them has been decided. */
@@ -443,9 +455,11 @@ static void disturb_learning(unsigned k)
 
 od_status od_runtime_open_pages(od_task *task, unsigned k)
 {
+    od_order_await(od_order_turn(task)); /* others' slices may be there, too */
     od_runtime_lock();
     od_status status = k == od_runtime_outside() ? reserve_outside(task) : OD_OK;
     if (!status) {
+        od_order_note_begun(task, k);
         disturb_learning(k);
         task->by_pages = true;
         od_runtime_begin_kernel(task, k);
@@ -475,6 +489,7 @@ static void close_to_learn(const od_task *task, unsigned k)
 void od_runtime_open_parts(od_task *task, unsigned k)
 {
     od_runtime_lock();
+    od_order_note_begun(task, k);
     od_runtime_begin_kernel(task, k);
     od_runtime_begin_to_learn(task);
     if (od_runtime_kernels[k].count > 1)

@@ -4,6 +4,7 @@
 
 #include "omp_ext/process/signals/faults.h"
 #include "omp_ext/runtime/parts/ahead.h"
+#include "omp_ext/runtime/parts/late.h"
 
 /* --- what kernels have named ------------------------------------------------------ */
 
@@ -117,6 +118,9 @@ static od_status serve_locked(const od_fault *fault)
     od_window *window = od_runtime_find_window(fault->address, &k, &host);
     if (!window)
         return OD_EINVAL;
+    od_status status = od_late_check(window, host, k, fault->write);
+    if (status)
+        return status;
     od_touch touch = {.window = window, .host = host, .write = fault->write};
     if (k != od_runtime_outside() && open_for_learning(k, &touch))
         return OD_OK;

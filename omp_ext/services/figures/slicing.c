@@ -22,6 +22,7 @@ static void add(const od_entry *entry, void *arg)
     const od_source *source = od_source_of((od_entry *)(uintptr_t)entry); /* which it remembers */
     k->all[k->count++] = (od_report_slicing){.name = source ? source->name : "?",
                                              .sliced = s->sliced_launches,
+                                             .early = s->early_launches,
                                              .whole = s->whole_launches,
                                              .slices = s->slices,
                                              .reason = s->reason ? od_whole_text(s->reason) : NULL};

@@ -37,7 +37,7 @@ static od_whole judge_data(const od_kernel_call *call)
 static od_whole judge(const od_kernel_call *call, od_slicing *s)
 {
     od_runtime_lock();
-    od_whole reason = od_slicing_decide(s, od_runtime_options()->slice == OD_SLICE_AUTO);
+    od_whole reason = od_slicing_decide(s, od_runtime_options()->slice.count == OD_SLICE_AUTO);
     od_runtime_unlock();
     if (reason == OD_WHOLE_CLASHED)
         reason = OD_WHOLE_REFUSED;
@@ -103,7 +103,7 @@ static unsigned count_devices(void)
 /* How many slices, of copies->teams teams; 0: *reason says why the launch is whole. */
 static unsigned plan(const od_kernel_call *call, od_copies *copies, od_whole *reason)
 {
-    int wanted = od_runtime_options()->slice;
+    int wanted = od_runtime_options()->slice.count;
     unsigned ndevices = count_devices(), slices = wanted > 0 ? (unsigned)wanted : ndevices;
     slices = slices < ndevices ? slices : ndevices;
     copies->teams = count_teams(call, slices, &copies->threads);

@@ -52,6 +52,7 @@ case $variant in
         [ "$variant" = between ] || stats "all(k.sliced == 11 and k.whole == 1 and k.slices == 4 for k in stats.kernels)"
         ;;
 esac
+both OMPDARTS_SLICE=eager:4
 both OMPDARTS_SLICE=off
 stats "not hasattr(stats, 'kernels')"
 both OMPDARTS_SLICE=auto

@@ -166,7 +166,7 @@ static void defaults(void **state)
     assert_int_equal(options.coherence, OD_COHERENCE_AUTO);
     assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_AUTO);
     assert_int_equal(options.priority, OD_PRIORITY_AUTO);
-    assert_int_equal(options.slice, OD_SLICE_OFF);
+    assert_int_equal(options.slice.count, OD_SLICE_OFF);
     assert_string_equal(options.stats.file, "");
     assert_string_equal(options.record, "");
     assert_false(options.stats.summary);
@@ -223,7 +223,8 @@ static void values_reach_their_members(void **state)
     assert_int_equal(options.coherence, OD_COHERENCE_DEPEND);
     assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_HINT);
     assert_int_equal(options.priority, OD_PRIORITY_NONE);
-    assert_int_equal(options.slice, 8);
+    assert_int_equal(options.slice.count, 8);
+    assert_false(options.slice.early);
     assert_string_equal(options.stats.file, "/tmp/ompdarts-stats.json");
     assert_true(options.stats.summary);
     assert_true(options.sched.seed == UINT64_MAX);
@@ -270,6 +271,24 @@ static void back_ends_and_their_settings(void **state)
     assert_true(link_of(&options.memory.backend) == 0);
     accept("OMPDARTS_BACKEND", "auto");
     assert_null(options.memory.backend.type);
+}
+
+static void check_slice(const char *text, int count, bool early)
+{
+    accept("OMPDARTS_SLICE", text);
+    assert_int_equal(options.slice.count, count);
+    assert_int_equal(options.slice.early, early);
+}
+
+static void slices_and_whether_they_begin_early(void **state)
+{
+    (void)state;
+    check_slice("off", OD_SLICE_OFF, false);
+    check_slice("0", OD_SLICE_OFF, false);
+    check_slice("auto", OD_SLICE_AUTO, false);
+    check_slice("2", 2, false);
+    check_slice("eager", OD_SLICE_AUTO, true);
+    check_slice("eager:64", 64, true);
 }
 
 static void check_stats(const char *text, bool summary, const char *file)
@@ -414,6 +433,10 @@ static void bad_values_are_refused(void **state)
     refuse("OMPDARTS_PRIORITY", "some", "auto|clause|none");
     refuse("OMPDARTS_SLICE", "1", "a whole number from 2 to 64");
     refuse("OMPDARTS_SLICE", "65", "a whole number from 2 to 64");
+    refuse("OMPDARTS_SLICE", "eager:", "a whole number from 2 to 64");
+    refuse("OMPDARTS_SLICE", "eager:1", "a whole number from 2 to 64");
+    refuse("OMPDARTS_SLICE", "eager:off", "a whole number from 2 to 64");
+    refuse("OMPDARTS_SLICE", "eagerly", "a whole number from 2 to 64");
     refuse("OMPDARTS_SLICE", "on", "a whole number from 2 to 64");
     refuse("OMPDARTS_SPILL", "yes", "0|1");
     refuse("OMPDARTS_SEED", "-3", "from 0 to 18446744073709551615");
@@ -640,6 +663,7 @@ int main(void)
         cmocka_unit_test_setup(values_reach_their_members, setup),
         cmocka_unit_test_setup(devices_and_how_many_are_active, setup),
         cmocka_unit_test_setup(back_ends_and_their_settings, setup),
+        cmocka_unit_test_setup(slices_and_whether_they_begin_early, setup),
         cmocka_unit_test_setup(summary_and_statistics, setup),
         cmocka_unit_test_setup(parts_of_debug, setup),
         cmocka_unit_test_setup(choices_follow_their_enums, setup),

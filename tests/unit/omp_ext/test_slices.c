@@ -761,6 +761,102 @@ static void devices_take_turns_in_the_order_in_which_they_wait(void **state)
     assert_true(od_turns_take(&turns, 1, start + 2 * turn, start + 3 * turn + 2));
 }
 
+/* --- launches that begin early ----------------------------------------------------- */
+
+enum { FEW = 24 };
+
+static uint32_t bits_of(const od_page_set *set)
+{
+    uint32_t bits = 0;
+    for (uint32_t page = 0; page < FEW; page++)
+        bits |= od_page_set_common(set, (od_page_range){page, page + 1}) << page;
+    return bits;
+}
+
+static od_page_range draw_range(void)
+{
+    uint32_t first = (uint32_t)rand() % FEW;
+    return (od_page_range){first, rand() % 3 ? first : first + 1 + (uint32_t)rand() % (FEW - first)};
+}
+
+/* Of two kernels' slices, by what they have been seen to use. */
+static void slices_exclude_each_other_where_one_writes(void **state)
+{
+    unsigned excluded = 0;
+    (void)state;
+    srand(7);
+    for (unsigned n = 0; n < 2000; n++) {
+        od_footprint *f = od_footprint_create(1, 2), *g = od_footprint_create(1, 2);
+        for (unsigned i = 0; i < 4; i++) {
+            touch(f, i % 2, draw_range(), draw_range());
+            touch(g, i % 2, draw_range(), draw_range());
+        }
+        uint32_t written = bits_of(&f->pages[1].written), used = written | bits_of(&f->pages[1].read);
+        uint32_t theirs = bits_of(&g->pages[0].written), all_theirs = theirs | bits_of(&g->pages[0].read);
+        bool excludes = (written & all_theirs) || (theirs & used);
+        assert_int_equal(od_footprint_excludes(f, 0, 1, g, 0, 0), excludes);
+        assert_int_equal(od_footprint_excludes(g, 0, 0, f, 0, 1), excludes);
+        for (uint32_t page = 0; page < FEW; page++) {
+            assert_int_equal(od_footprint_has(f, 0, 1, page, true), written >> page & 1);
+            assert_int_equal(od_footprint_has(f, 0, 1, page, false), used >> page & 1);
+        }
+        excluded += excludes;
+        od_footprint_destroy(f);
+        od_footprint_destroy(g);
+    }
+    assert_true(excluded > 200 && excluded < 1800);
+}
+
+/* For longer each time that it has been taken to be known, and was not. */
+static void what_slices_use_is_known_for_a_while(void **state)
+{
+    od_slicing s = {0};
+    unsigned last = 0;
+    (void)state;
+    for (unsigned surprises = 0; surprises < 6; surprises++) {
+        unsigned launches = 0;
+        for (; !od_slicing_is_steady(&s); launches++)
+            od_slicing_note_surprises(&s, false);
+        assert_true(launches > last);
+        last = launches;
+        od_slicing_note_surprises(&s, true);
+        assert_false(od_slicing_is_steady(&s));
+        od_slicing_note_surprises(&s, true); /* nobody counted on it */
+    }
+    assert_true(od_slicing_plan(&s, 1, 2) && !od_slicing_is_steady(&s));
+    od_footprint_destroy(s.footprint);
+}
+
+static unsigned turns_awaited;
+
+static void await_turn(const od_slice *slice)
+{
+    assert_ptr_equal(slice, od_self.slice);
+    turns_awaited++;
+}
+
+/* Whatever slices of the launch before may want, too. */
+static void slices_await_their_turn_to_be_alone(void **state)
+{
+    atomic_uint seen = 0;
+    od_slice slice = {.count = 2, .seen = &seen, .await_turn = await_turn};
+    (void)state;
+    od_self = (od_thread){.kernels = 1, .slice = &slice};
+    od_slices_begin();
+    turns_awaited = 0;
+    od_slice_begin_section();
+    assert_int_equal(turns_awaited, 1);
+    od_slice_end_section();
+    assert_int_equal(od_slice_reduces(OD_COMBINES), OD_COMBINES);
+    assert_int_equal(turns_awaited, 2);
+    od_slice_has_reduced();
+    od_slice_asks_number();
+    assert_int_equal(turns_awaited, 3);
+    od_slice_leave(&slice);
+    od_slices_end();
+    od_self = (od_thread){0};
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -791,6 +887,9 @@ int main(void)
         cmocka_unit_test(verdicts_are_recalled),
         cmocka_unit_test(short_kernels_stay_whole),
         cmocka_unit_test(comparisons_become_fewer),
+        cmocka_unit_test(slices_exclude_each_other_where_one_writes),
+        cmocka_unit_test(what_slices_use_is_known_for_a_while),
+        cmocka_unit_test(slices_await_their_turn_to_be_alone),
         cmocka_unit_test(devices_take_turns_in_the_order_in_which_they_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

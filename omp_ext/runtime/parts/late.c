@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See late.h. */
+#include "omp_ext/runtime/parts/late.h"
+
+#include "omp_ext/process/fatal.h"
+#include "omp_ext/runtime/internal.h"
+#include "omp_ext/services/source.h"
+
+#include <stdio.h>
+
+static _Noreturn void fail(const od_task *slice)
+{
+    static char text[512];
+    const od_source *source = od_source_of(((const od_job *)slice->user)->cost);
+    snprintf(text, sizeof text,
+             "a slice of kernel %s uses what slices of the next kernel have used, which began early; run it with "
+             "OMPDARTS_SLICE=auto instead of eager",
+             source ? source->name : "?");
+    od_fatal(text);
+}
+
+/* One of those that run on device k, which are of one launch; NULL: there are none. */
+static const od_task *slice_on(unsigned k)
+{
+    for (unsigned t = 0; t < od_runtime_kernels[k].count; t++)
+        if (od_order_turn(od_runtime_kernels[k].task[t]))
+            return od_runtime_kernels[k].task[t];
+    return NULL;
+}
+
+/* By one of them: whichever asks, no slice of the first launch that has not ended is in the way. */
+static bool is_expected(unsigned k, const od_window *window, uintptr_t host, bool write)
+{
+    bool is = false;
+    for (unsigned t = 0; t < od_runtime_kernels[k].count && !is; t++) {
+        const od_turn *turn = od_order_turn(od_runtime_kernels[k].task[t]);
+        is = turn && turn->expects(turn, window, host, write);
+    }
+    return is;
+}
+
+/* Slices of the second launch may have used it, as far as anybody knows. */
+static bool is_too_late(const od_window *window, uintptr_t host, bool write, od_placeset begun)
+{
+    const od_datum *part = od_directory_find(od_engine_directory(od_runtime.engine), host, 0);
+    bool late = !part || part->window != window || od_order_had(host, write);
+    for (od_placeset_walk at = od_placeset_begin(begun); !late && od_placeset_next(&at);) {
+        od_window_access access = part->replica[at.place].shown;
+        if (access == OD_WINDOW_MIXED)
+            access = od_runtime_page_access(window, host, (unsigned)at.place);
+        late = od_order_forbids(access, write);
+    }
+    return late;
+}
+
+od_status od_late_check(const od_window *window, uintptr_t host, unsigned k, bool write)
+{
+    od_placeset begun;
+    uint64_t first = od_order_first(&begun);
+    const od_task *slice = first ? slice_on(k) : NULL;
+    if (!slice)
+        return OD_OK;
+    bool is_second = od_order_turn(slice)->launch > first;
+    if (is_second && !is_expected(k, window, host, write))
+        return OD_EBUSY;
+    if (is_second)
+        od_order_note_page(od_window_page_begin(host), write);
+    else if (!od_placeset_is_empty(begun) && is_too_late(window, host, write, begun))
+        fail(slice);
+    return OD_OK;
+}

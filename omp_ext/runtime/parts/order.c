@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See order.h. */
+#include "omp_ext/runtime/parts/order.h"
+
+#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
+#include "omp_ext/runtime/internal.h"
+#include "util/thread.h"
+
+#include <stdatomic.h>
+
+bool od_order_progress;
+
+static atomic_uint_least64_t first; /* the launch that has not ended while slices of the next one begin; 0: none */
+static od_placeset begun;           /* where these have */
+
+/* What kernels on these devices could do since then, and perhaps cannot any more. */
+typedef struct past {
+    uintptr_t base;
+    size_t size;
+    od_window_access access;
+} past;
+static past *had; /* malloc'ed */
+static size_t nhad, room;
+
+const od_turn *od_order_turn(const od_task *task)
+{
+    return ((const od_job *)task->user)->turn;
+}
+
+/* --- launches ---------------------------------------------------------------------- */
+
+bool od_order_open(uint64_t launch)
+{
+    for (unsigned k = 0; k <= od_runtime_outside(); k++)
+        for (unsigned t = 0; t < od_runtime_kernels[k].count; t++) {
+            const od_turn *turn = od_order_turn(od_runtime_kernels[k].task[t]);
+            if (!turn || turn->launch != launch)
+                return false;
+        }
+    atomic_store(&first, launch);
+    begun = OD_NO_PLACES;
+    nhad = 0;
+    return true;
+}
+
+void od_order_close(void)
+{
+    if (atomic_exchange(&first, 0))
+        pthread_cond_broadcast(&od_runtime.changed);
+}
+
+static bool is_before(const od_turn *turn)
+{
+    uint64_t launch = atomic_load(&first);
+    return launch && turn->launch > launch;
+}
+
+void od_order_await(const od_turn *turn)
+{
+    if (!turn || !is_before(turn))
+        return;
+    (void)od_runtime_lock();
+    od_runtime.waiting++;
+    while (is_before(turn))
+        od_condition_wait(&od_runtime.changed, &od_runtime.lock);
+    od_runtime.waiting--;
+    od_runtime_unlock();
+}
+
+/* --- what slices have had ------------------------------------------------------------ */
+
+void od_order_note_begun(const od_task *task, unsigned k)
+{
+    od_turn *turn = ((od_job *)task->user)->turn;
+    if (!turn)
+        return;
+    turn->place = (int)k;
+    od_runtime_set_flag(&od_order_progress);
+    if (first && turn->launch > first)
+        od_placeset_add(&begun, k);
+    if (turn->launch == first && !od_placeset_is_empty(begun))
+        od_fatal("a slice of a kernel has to begin again on another device, and slices of the next kernel, which "
+                 "OMPDARTS_SLICE=eager lets begin early, may have used what it writes");
+}
+
+static void add(uintptr_t base, size_t size, od_window_access access)
+{
+    if (nhad == room) {
+        room = room ? 2 * room : 64;
+        had = od_alloc_more(had, room * sizeof *had);
+    }
+    had[nhad++] = (past){base, size, access};
+}
+
+void od_order_note_shown(const od_datum *part, unsigned k, od_window_access before)
+{
+    if (first && before != OD_WINDOW_CLOSED && od_placeset_has(begun, k))
+        add(part->base, part->size, before);
+}
+
+void od_order_note_page(uintptr_t page, bool write)
+{
+    add(page, od_window_page(), write ? OD_WINDOW_OPEN : OD_WINDOW_READABLE);
+}
+
+uint64_t od_order_first(od_placeset *where)
+{
+    *where = begun;
+    return first;
+}
+
+bool od_order_forbids(od_window_access access, bool write)
+{
+    return access != OD_WINDOW_CLOSED && (write || access != OD_WINDOW_READABLE);
+}
+
+bool od_order_had(uintptr_t host, bool write)
+{
+    for (size_t i = 0; i < nhad; i++)
+        if (host - had[i].base < had[i].size && od_order_forbids(had[i].access, write))
+            return true;
+    return false;
+}

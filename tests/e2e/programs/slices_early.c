@@ -3,15 +3,20 @@
  * Sequences of synchronous kernels on five arrays that are on the device all the time. `steady.SEED`: some kernels drawn
  * by the seed, whose slices use the same data in each launch; `random.SEED`: once in a while other data
  * (slices_early.sh); `late`: one that writes late to what the next one has used, for the first time after many launches
- * (likewise); `looked`: after each launch another construct asks for what it has done.
+ * (likewise); `looked`: after each launch another construct asks for what it has done. `beside`: another thread launches
+ * kernels of its own meanwhile; `forks`: the program forks between two launches; `unended`: it ends after the last one.
  *
  * environment: OMPDARTS_SLICE=eager:4
- * variants: steady.1 steady.2 looked
+ * variants: steady.1 steady.2 looked beside forks unended
  */
 #include "check.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { N = 1 << 16, ARRAYS = 5, KERNELS = 9 };
 
@@ -144,6 +149,60 @@ static void looked(void)
     }
 }
 
+static atomic_bool has_ended;
+
+static void *add_ones(void *unused)
+{
+    uint32_t *own = malloc(N * sizeof *own), rounds = 0;
+    (void)unused;
+    if (!own)
+        abort();
+    memset(own, 0, N * sizeof *own);
+    do {
+#pragma omp target enter data map(to : own [0:N])
+#pragma omp target teams distribute parallel for map(alloc : own [0:N])
+        for (uint32_t i = 0; i < N; i++)
+            own[i]++;
+#pragma omp target update from(own [0:N])
+#pragma omp target exit data map(delete : own [0:N])
+        rounds++;
+    } while (!atomic_load(&has_ended));
+    for (uint32_t i = 0; i < N; i++)
+        if (own[i] != rounds) {
+            CHECK(own[i] == rounds);
+            break;
+        }
+    free(own);
+    return NULL;
+}
+
+static void alternate(unsigned launches, bool forks)
+{
+    for (unsigned l = 0; l < launches; l++) {
+        there[0](device[0], device[1], l, 3);
+        there[0](device[2], device[0], 1, 3);
+        if (forks && l % 8 == 7) {
+            int status;
+            pid_t child = fork();
+            if (!child)
+                _exit(3);
+            CHECK(child > 0 && waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3);
+        }
+    }
+    here[0](host[0], host[1], launches - 1, 3);
+    here[0](host[2], host[0], 1, 3);
+}
+
+static void beside(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, add_ones, NULL))
+        abort();
+    alternate(40, false);
+    atomic_store(&has_ended, true);
+    pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
     const char *variant = argc > 1 ? argv[1] : "steady.1";
@@ -162,6 +221,13 @@ int main(int argc, char **argv)
         sequence(argc > 2 ? (unsigned)atoi(argv[2]) : 300, variant[0] == 's');
     } else if (!strcmp(variant, "late")) {
         late();
+    } else if (!strcmp(variant, "beside")) {
+        beside();
+    } else if (!strcmp(variant, "forks")) {
+        alternate(40, true);
+    } else if (!strcmp(variant, "unended")) {
+        alternate(40, false);
+        return check_result();
     } else {
         looked();
     }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What it brings to run synchronous kernels in slices on all devices, and what it costs: real runs on four host devices.
 
-usage: slices.py [--build BUILD] [--rounds N] [--only PROGRAM,...] [--kind gain|cost|long]
+usage: slices.py [--build BUILD] [--rounds N] [--only PROGRAM,...] [--kind gain|eager|cost|long]
 
 The synchronous programs of examples/programs, in rounds of two runs, the first one of a round in turn; N (5) rounds after
 one that is not counted:
@@ -10,6 +10,7 @@ one that is not counted:
           run whole on one of them. A device is one thread of the processors (OMP_NUM_THREADS=1), whoever uses it, as
           four have two processors, of which a whole kernel would otherwise use both. The host's part, such as the check
           of the results, is left out: of a run whose kernels are not slowed it is what a tenth does not explain;
+  eager   likewise, with slices of the next kernel beginning early (OMPDARTS_SLICE=eager:4);
   cost    they take as long as they do, so that the processors have nothing to spare: OMPDARTS_SLICE=auto against off;
   long    likewise, in runs of several seconds, in which `auto` tries slices.
 Median seconds of the process, of both, and the median of the rounds' ratios: how many times as fast. About half of the
@@ -40,18 +41,20 @@ GAIN = {"OMPDARTS_BACKEND": f"omptarget:slow={SLOW}", "OMP_NUM_THREADS": "1", "O
 COST = ({"OMPDARTS_DEVICES": "4", "OMPDARTS_SLICE": "off"}, {"OMPDARTS_DEVICES": "4", "OMPDARTS_SLICE": "auto"})
 KINDS = {  # environment of the first and the second run
     "gain": ({**GAIN, "OMPDARTS_SLICE": "off"}, {**GAIN, "OMPDARTS_SLICE": "4"}),
+    "eager": ({**GAIN, "OMPDARTS_SLICE": "off"}, {**GAIN, "OMPDARTS_SLICE": "eager:4"}),
     "cost": COST,
     "long": COST,
 }
 LEAST = {("lattice", "gain"): 3, ("transport", "gain"): 3}
 LEAST_OF_COST = 0.99
+SLOWED = ("gain", "eager")
 
 
 def seconds(args, name, kind, settings):
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("OMP", "KMP", "LIBOMP", "LD_"))}
     environment.update(settings, OMPDARTS_CACHE="0")
     command = [str(args.build / "ompdarts"), "run", str(args.build / "examples" / name),
-               *PROGRAMS[name][kind].split()]
+               *PROGRAMS[name]["gain" if kind in SLOWED else kind].split()]
     begin = time.monotonic()
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -71,7 +74,7 @@ def compare(args, name, kind):
     for number in range(args.rounds + 1):
         order = (0, 1) if number % 2 else (1, 0)
         taken = {which: seconds(args, name, kind, KINDS[kind][which]) for which in order}
-        host = host_seconds(args, name, taken[0]) if kind == "gain" else 0
+        host = host_seconds(args, name, taken[0]) if kind in SLOWED else 0
         rounds.append((taken[0] - host, taken[1] - host))
     before, after = (statistics.median(column) for column in zip(*rounds[1:]))
     ratio = statistics.median(a / b for a, b in rounds[1:])
@@ -94,7 +97,7 @@ def main():
         parser.error("--rounds is at least 1")
     print(f"{'':20}{'whole (s)':>12}{'slices (s)':>12}{'ratio':>8}")
     ratios = {(name, kind): compare(args, name, kind) for kind in KINDS if args.kind in (None, kind) for name in names}
-    return int(any(ratio < (LEAST_OF_COST if kind != "gain" else LEAST.get((name, kind), 0))
+    return int(any(ratio < (LEAST_OF_COST if kind not in SLOWED else LEAST.get((name, kind), 0))
                    for (name, kind), ratio in ratios.items()))
 
 

@@ -148,15 +148,21 @@ bool od_window_contains(const od_window *window, uintptr_t base, size_t size)
     return base >= window->base && base - window->base <= window->size && size <= window->size - (base - window->base);
 }
 
+/* Before the array's first byte where that is not at the beginning of its page. */
+static char *page_in(char *view, const od_window *window, uintptr_t address)
+{
+    return view + (ptrdiff_t)(od_window_page_begin(address) - window->base);
+}
+
 od_status od_window_protect(const od_window *window, unsigned k, uintptr_t base, size_t size, od_window_access access)
 {
-    char *pages = window->view[k].kernel + (od_window_page_begin(base) - window->base);
+    char *pages = page_in(window->view[k].kernel, window, base);
     return window->ops->protect(window->state, k, pages, od_window_span(base, size), access);
 }
 
 od_status od_window_discard(const od_window *window, unsigned k, uintptr_t base, size_t size)
 {
-    char *pages = window->view[k].copies + (od_window_page_begin(base) - window->base);
+    char *pages = page_in(window->view[k].copies, window, base);
     return window->ops->discard(window->state, k, pages, od_window_span(base, size));
 }
 

@@ -91,7 +91,7 @@ void od_slice_note_region(bool of_kernel)
     region_was_kernels = of_kernel;
 }
 
-static bool is_of_kernel(void)
+bool od_slice_is_of_kernel(void)
 {
     return od_self.kernels || region_was_kernels;
 }
@@ -129,7 +129,7 @@ static void leave(void)
 
 void od_slice_begin_section(void)
 {
-    if (!is_of_kernel())
+    if (!od_slice_is_of_kernel())
         return;
     enter();
     od_self.sections += !od_self.slice_locks;
@@ -137,7 +137,7 @@ void od_slice_begin_section(void)
 
 void od_slice_end_section(void)
 {
-    if (!is_of_kernel())
+    if (!od_slice_is_of_kernel())
         return;
     od_self.sections -= !od_self.slice_locks;
     leave();

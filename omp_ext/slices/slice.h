@@ -68,6 +68,8 @@ void od_slice_see(od_seen what);
 
 /* The calling thread runs a region of a kernel, or of the program, and what its team leaves to its end. */
 void od_slice_note_region(bool of_kernel);
+/* It is in a kernel, or in a team of libomp's whose last region was one's. */
+bool od_slice_is_of_kernel(void);
 /* A launch in slices begins, and has ended. */
 void od_slices_begin(void);
 void od_slices_end(void);

@@ -288,7 +288,8 @@ void __kmpc_end_serialized_parallel(od_ident *ident, int32_t gtid)
         OD_PROGRAM_CALL;
         REAL(__kmpc_end_serialized_parallel)(ident, gtid);
     }
-    od_barrier_synchronise();
+    if (!od_slice_is_of_kernel()) /* libomp calls it, too, at the end of a team of a league */
+        od_barrier_synchronise();
 }
 
 /* --- parallel regions ----------------------------------------------------- */

@@ -154,10 +154,11 @@ static void *part_of_all(const od_missing *missing, char **memory, const void *o
                          size_t size)
 {
     char *begin = *memory;
-    const char *from = old;
     uint32_t n = missing->env.ndevices, rows = missing->views[0].stride > 1 ? 1 : n, columns = n / rows;
-    for (uint32_t row = 0; row < rows; row++, from += old_count * columns * size)
+    for (uint32_t row = 0; row < rows; row++) {
+        const char *from = old_count ? (const char *)old + (size_t)row * old_count * columns * size : NULL;
         part(memory, from, old_count * columns, wanted * columns, size);
+    }
     return begin;
 }
 

@@ -2,10 +2,11 @@
 /*
  * Kernels that might run in slices. `private`: their teams share a variable that is private to the target region.
  * `critical`: two threads that have nothing in common launch them inside of a critical section. `shown`: another thread
- * holds the device address of their array. `part`: only a part of their array is present.
+ * holds the device address of their array. `part`: only a part of their array is present. `mapped`: two threads launch
+ * them at once on an array that is in no data region, with more teams than libomp has threads for.
  *
  * environment: OMPDARTS_SLICE=4
- * variants: private critical shown part
+ * variants: private critical shown part mapped
  */
 #include "check.h"
 
@@ -125,6 +126,52 @@ static void of_part(void)
     CHECK((int)x[0] == ROUNDS && (int)x[N / 2 - 1] == ROUNDS);
 }
 
+static int mapped[N], ones[N];
+
+static void *sum_mapped(void *result)
+{
+    int sum = 0;
+#pragma omp target teams distribute parallel for num_teams(3) reduction(+ : sum) map(tofrom : sum)
+    for (int i = 0; i < N; i++)
+        sum += mapped[i] % 11;
+    *(int *)result = sum;
+    return NULL;
+}
+
+static int add_mapped(void)
+{
+    int sum = 0;
+#pragma omp target teams distribute parallel for num_teams(3) reduction(+ : sum) map(tofrom : sum)
+    for (int i = 0; i < N; i++) {
+        sum += mapped[i] % 7;
+        ones[i]++;
+    }
+    return sum;
+}
+
+static void of_mapped(void)
+{
+    enum { ALONE = 4, BESIDE = 20 };
+    int by_7 = 0, by_11 = 0, sum;
+    for (int i = 0; i < N; i++) {
+        mapped[i] = i;
+        by_7 += i % 7;
+        by_11 += i % 11;
+    }
+    for (int r = 0; r < ALONE + BESIDE; r++) {
+        pthread_t thread;
+        if (r < ALONE)
+            sum_mapped(&sum);
+        else if (pthread_create(&thread, NULL, sum_mapped, &sum))
+            abort();
+        CHECK(add_mapped() == by_7);
+        if (r >= ALONE)
+            join(&thread, 1);
+        CHECK(sum == by_11);
+    }
+    CHECK(ones[0] == ALONE + BESIDE && ones[N - 1] == ALONE + BESIDE);
+}
+
 int main(int argc, char **argv)
 {
     const char *which = argc > 1 ? argv[1] : "private";
@@ -134,7 +181,9 @@ int main(int argc, char **argv)
         of_critical();
     else if (!strcmp(which, "shown"))
         of_shown();
-    else
+    else if (!strcmp(which, "part"))
         of_part();
+    else
+        of_mapped();
     return check_result();
 }

@@ -53,7 +53,8 @@ static bool is_possible(int device, size_t bytes)
     for (unsigned k = 0; k < backend->ndevices; k++) {
         if (!is_of(k, device))
             continue;
-        if (!possible && !backend->ops->memory(backend->state, k, &free_bytes, &total))
+        bool is_known = !possible && backend->ops->memory;
+        if (is_known && !backend->ops->memory(backend->state, k, &free_bytes, &total))
             possible = free_bytes;
         possible += each;
     }

@@ -25,6 +25,7 @@ const char *od_whole_text(od_whole reason)
         [OD_WHOLE_PRIVATE] = "has teams that share a variable that is private to the target region",
         [OD_WHOLE_REDUCES] = "has a reduction across the teams of a GPU",
         [OD_WHOLE_PRINTS] = "is in a program whose kernels print",
+        [OD_WHOLE_ONE_EACH] = "has a thread of a GPU for each iteration",
         [OD_WHOLE_EXCLUDES] = "has teams that exclude each other by critical sections or locks",
         [OD_WHOLE_DIFFERS] = "does something else in slices",
         [OD_WHOLE_WORDS] = "writes to the same words in several slices",
@@ -42,7 +43,7 @@ const char *od_whole_text(od_whole reason)
         [OD_WHOLE_LARGE] = "needs more than a device's memory, in its slices or to find out what these use",
         [OD_WHOLE_NO_COPIES] = "needs more memory for copies of its data than devices have",
         [OD_WHOLE_NO_RUNTIME] = "has been compiled without a device runtime for slices "
-                                "(--libomptarget-nvptx-bc-path, scripts/build-device-runtime.sh)",
+                                "(scripts/build-device-runtime.sh --help)",
         [OD_WHOLE_TRIED] = "has been compared with its slices",
         [OD_WHOLE_FAILED] = "could not run on one of the devices",
         [OD_WHOLE_SHORT] = "takes less than 100 microseconds",

@@ -407,10 +407,9 @@ int od_slices_launch(const od_kernel_call *call)
     od_slicing *s = find_slicing(call);
     if (!s || atomic_flag_test_and_set(&s->busy)) /* another root thread's launch may change what is known of it */
         return od_job_launch_sync(call, NULL);
-    od_cuda_image image;
     int failed = od_league_may_be_sliced(call->kernel) ? od_teams_launch(call, s)
-                 : od_images_cuda(&image) ? od_whole_launch(call, s, OD_WHOLE_NO_RUNTIME)
-                                          : launch(call, s);
+                 : od_league_is_on_gpus()              ? od_whole_launch(call, s, OD_WHOLE_NO_RUNTIME)
+                                                       : launch(call, s);
     atomic_flag_clear(&s->busy);
     return failed;
 }

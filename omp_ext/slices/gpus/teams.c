@@ -10,10 +10,12 @@
 #include "util/clock.h"
 #include "util/options.h"
 
+#include <elf.h>
 #include <stdlib.h>
 
 enum {
-    THREADS = 128, /* of a team, where no clause says how many */
+    THREADS = 128, /* of a team, where no clause says how many, as libomptarget has it */
+    AMD_THREADS = 256,
     MOST_THREADS = 1024,
     MOST_TEAMS = 65535, /* of a launch, by libomptarget's limit */
 };
@@ -45,6 +47,8 @@ static od_whole judge(const od_kernel_call *call, od_slicing *s)
         reason = OD_WHOLE_REDUCES;
     if (!reason && od_images_kernel_names(call->kernel, "vprintf"))
         reason = OD_WHOLE_PRINTS;
+    if (!reason && od_images_kernel_has_no_loop(call->kernel)) /* which it would lose where teams have fewer */
+        reason = OD_WHOLE_ONE_EACH;
     return reason ? reason : judge_data(call);
 }
 
@@ -74,6 +78,11 @@ static unsigned threads_asked_for(const od_kernel_call *call)
     return threads < MOST_THREADS ? threads : MOST_THREADS;
 }
 
+static unsigned usual_threads(void)
+{
+    return od_images_machine() == EM_AMDGPU ? AMD_THREADS : THREADS;
+}
+
 /* Of the whole league: what libomptarget takes where devices are not to be used twice by long loops, so that each team
  * has one chunk and each slice consecutive ones. Of short loops that its threads divide a team has fewer threads than
  * usual, *threads; 0: the usual number. Returns 0 where it is not known. */
@@ -84,7 +93,7 @@ static unsigned count_teams(const od_kernel_call *call, unsigned slices, unsigne
     if (asked || !trip_count)
         return asked;
     bool is_divided = od_images_kernel_is_spmd(call->kernel);
-    uint64_t each = !is_divided ? 1 : asked_threads ? asked_threads : THREADS;
+    uint64_t each = !is_divided ? 1 : asked_threads ? asked_threads : usual_threads();
     if (is_divided && !asked_threads && trip_count <= each * (slices - 1))
         *threads = (unsigned)(each = (trip_count + slices - 1) / slices);
     uint64_t teams = (trip_count + each - 1) / each;

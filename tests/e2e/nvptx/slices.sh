@@ -67,6 +67,31 @@ kinds() {
     whole "kernels print"
 }
 
+# AMD's GPUs: teams have the numbers that the device runtime for these gives, and memory and launches are libomptarget's alone.
+# LLVM 19's image for them (22's needs a linker of its own) has the variable where libomptarget looks for it.
+amd() {
+    local kind
+    with_leagues "$E2E_AMD_RUNTIME"
+    export CUDA_DOUBLE_STREAM_CONTEXT=0 # is nothing that libomptarget's CUDA plug-in cares for
+    build program "$here/slices.c"
+    build programs "$sources/programs/slices.c"
+    echo right >"$work/plain"
+    for kind in plain numbers few critical threads; do
+        right OMPDARTS_SLICE=4 OMPDARTS_BACKEND=omptarget "$work/program" $kind
+        case $kind in
+        plain | numbers | few) stats "all(k.sliced == 3 and k.whole == 3 for k in stats.kernels)" ;;
+        critical) whole "critical sections" ;;
+        esac
+    done
+    right OMPDARTS_SLICE=4 OMPDARTS_BACKEND=omptarget "$work/programs" stencil
+    stats "all(k.sliced >= 7 and k.slices == 4 for k in stats.kernels)"
+    [ -x "${E2E_NVPTX_CLANG%/*}/ld.lld" ] || return 0
+    (cd "$work" && "$E2E_NVPTX_CLANG" "${flags[@]}" --offload-arch=gfx90a -nogpulib "$here/slices.c" -o amd \
+        "-L${E2E_AMD_RUNTIME%/*}" "${folders[@]}" -lomptarget.devicertl -Wl,--save-temps) || exit 1
+    "${E2E_NVPTX_CLANG%/*}/llvm-readelf" --dyn-syms "$work"/amd.amdgcn.gfx90a.img >"$work/symbols"
+    grep -q " 12 OBJECT .* PROTECTED .* __omp_rtl_league_slice" "$work/symbols" || fail "$(cat "$work/symbols")"
+}
+
 # Programs that compute for long on few data, and one of each kind else with E2E_THOROUGH: each checks itself.
 examples() {
     local name names=(transport tracking) folder=$sources/../../examples/programs

@@ -32,9 +32,11 @@ const char *od_whole_text(od_whole reason)
         [OD_WHOLE_REFUSED] = "could not be in slices in an earlier run",
         [OD_WHOLE_CLASHES] = "writes to the same pages in all slices",
         [OD_WHOLE_CLASHED] = "wrote to the same pages in all slices of an earlier run",
+        [OD_WHOLE_ONE_DEVICE] = "has one device to run on",
         [OD_WHOLE_FEW] = "has fewer iterations than slices, or none that are known before it runs",
         [OD_WHOLE_FEW_TEAMS] = "has fewer teams than slices",
-        [OD_WHOLE_TEAMS] = "has one team, by its num_teams clause or in a kernel that asks for the numbers of threads",
+        [OD_WHOLE_TEAMS] =
+            "has one team: it has no teams construct, a num_teams clause, or asks for the numbers of threads",
         [OD_WHOLE_NO_WINDOWS] = "runs on devices where page faults are not seen",
         [OD_WHOLE_NO_REGION] = "uses data outside of data regions",
         [OD_WHOLE_SECTION] = "maps sections of what is entered, or with always",

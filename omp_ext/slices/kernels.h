@@ -26,6 +26,7 @@ typedef enum od_whole {
     OD_WHOLE_REFUSED, /* in an earlier run, for one of the last three */
     OD_WHOLE_CLASHES,
     OD_WHOLE_CLASHED, /* in an earlier run; the last of them */
+    OD_WHOLE_ONE_DEVICE,
     OD_WHOLE_FEW,
     OD_WHOLE_FEW_TEAMS,
     OD_WHOLE_TEAMS,

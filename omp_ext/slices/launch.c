@@ -165,7 +165,9 @@ static od_whole judge(const od_kernel_call *call, od_slicing *s)
     od_runtime_unlock();
     if (!reason)
         reason = judge_data(call, false);
-    if (!reason && (od_runtime_ndevices() < 2 || call->args.trip_count < 2))
+    if (!reason && od_runtime_ndevices() < 2)
+        reason = OD_WHOLE_ONE_DEVICE;
+    if (!reason && call->args.trip_count < 2)
         reason = OD_WHOLE_FEW;
     bool has_one_team = od_slicing_has_numbers(s) && atomic_load(&s->teams) < 2;
     if (!reason && (call->teams == 1 || has_one_team)) /* then the program may count on the order of iterations */

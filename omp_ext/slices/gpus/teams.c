@@ -120,7 +120,9 @@ static unsigned plan(const od_kernel_call *call, od_copies *copies, od_whole *re
     bool is_bare = call->args.teams[1] > 1 || call->args.teams[2] > 1; /* blocks of several dimensions */
     if (teams_asked_for(call) == 1 || is_bare) /* the program may count on the order of the iterations of one team */
         *reason = OD_WHOLE_TEAMS;
-    else if (slices < 2 || !copies->teams || !is_long)
+    else if (slices < 2)
+        *reason = OD_WHOLE_ONE_DEVICE;
+    else if (!copies->teams || !is_long)
         *reason = OD_WHOLE_FEW;
     else if (copies->teams < slices)
         *reason = OD_WHOLE_FEW_TEAMS;

@@ -116,7 +116,8 @@ stock() {
     echo right >"$work/plain"
     right OMPDARTS_SLICE=4 OMPDARTS_STATS=summary "$work/program" plain
     whole "without a device runtime for slices"
-    says "scripts/build-device-runtime.sh"
+    says "ompdarts: kernels plain:22, plain:25: 12 whole; each has been compiled without"
+    [ "$(grep -c "scripts/build-device-runtime.sh" "$work/err")" -eq 1 ] || fail "$ran: $(cat "$work/err")"
 }
 
 # Neither memory for copies nor a device: the kernel runs all the same, where libomptarget does not end the process.

@@ -48,6 +48,7 @@ const char *od_whole_text(od_whole reason)
                                 "(scripts/build-device-runtime.sh --help)",
         [OD_WHOLE_TRIED] = "has been compared with its slices",
         [OD_WHOLE_FAILED] = "could not run on one of the devices",
+        [OD_WHOLE_ON_HOST] = "runs on the host, as no device has room for its data, or none is left",
         [OD_WHOLE_SHORT] = "takes less than 100 microseconds",
         [OD_WHOLE_EARLY] = "has not run for so long that trying slices would not matter",
         [OD_WHOLE_SLOWER] = "was not faster in slices",
@@ -117,6 +118,13 @@ void od_slicing_note_whole(od_slicing *s, double seconds)
     if (s->watched && seconds > 0) /* the first one brings the data */
         note_whole(s, seconds);
     s->watched = true;
+    s->whole_launches++;
+}
+
+void od_slicing_note_host(od_slicing *s)
+{
+    if (!is_for_good(s->reason))
+        s->reason = OD_WHOLE_ON_HOST;
     s->whole_launches++;
 }
 

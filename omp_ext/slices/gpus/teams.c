@@ -18,6 +18,7 @@ enum {
     AMD_THREADS = 256,
     MOST_THREADS = 1024,
     MOST_TEAMS = 65535, /* of a launch, by libomptarget's limit */
+    MOST_PAUSE = 4096,  /* launches */
 };
 
 /* --- whether ------------------------------------------------------------------- */
@@ -36,8 +37,25 @@ static od_whole judge_data(const od_kernel_call *call)
     return OD_WHOLE_NOT;
 }
 
+/* There was none the last time: libomptarget would write three lines with each launch. */
+static bool waits_for_memory(od_slicing *s)
+{
+    bool waits = s->copies_wait > 0;
+    s->copies_wait -= waits;
+    return waits;
+}
+
+static void note_memory(od_slicing *s, bool is_enough)
+{
+    unsigned longer = s->copies_pause ? 2 * s->copies_pause : 1;
+    s->copies_pause = is_enough ? 0 : longer < MOST_PAUSE ? longer : MOST_PAUSE;
+    s->copies_wait = s->copies_pause;
+}
+
 static od_whole judge(const od_kernel_call *call, od_slicing *s)
 {
+    if (waits_for_memory(s))
+        return OD_WHOLE_NO_COPIES;
     od_runtime_lock();
     od_whole reason = od_slicing_decide(s, od_runtime_options()->slice == OD_SLICE_AUTO);
     od_runtime_unlock();
@@ -149,7 +167,8 @@ static od_whole reason_of(od_merged merged)
 
 static void note(od_slicing *s, const od_copies *copies, double seconds)
 {
-    od_whole reason = copies->ran ? reason_of(copies->merged) : OD_WHOLE_SHARED;
+    od_whole reason = copies->ran ? reason_of(copies->merged) : OD_WHOLE_NO_COPIES; /* it ran outside of the pools */
+    note_memory(s, reason != OD_WHOLE_NO_COPIES);
     if (!reason) {
         od_slicing_note_sliced(s, copies->slices, seconds, false);
         return;
@@ -169,7 +188,9 @@ static int launch_slices(const od_kernel_call *call, od_slicing *s, od_copies *c
     sliced.runner = &copies->runner;
     int failed = od_job_launch_sync(&sliced, NULL);
     od_runtime_lock();
-    if (!failed)
+    if (failed)
+        od_slicing_note_host(s);
+    else
         note(s, copies, (double)(od_clock_ns() - start_ns) * 1e-9);
     od_runtime_unlock();
     return failed;

@@ -149,6 +149,26 @@ failures() {
     [ $survived -gt 0 ] || fail "none has survived"
 }
 
+# 4 times a device's memory: the host version runs, and no allocation is tried that must fail. As much as a device has, but not
+# twice: kernels run there whole. By page faults, too, where the driver brings data. libomptarget alone does not say what is
+# free.
+large() {
+    with_leagues
+    build program "$here/slices.c"
+    echo right >"$work/plain"
+    export CUDA_DOUBLE_DEVICES=2
+    right OMPDARTS_SLICE=2 CUDA_DOUBLE_MEMORY=16Mi OMPDARTS_STATS=summary "$work/program" large
+    says ": 12 whole; each runs on the host, as no device has room for its data, or none is left"
+    ! grep -q "CUDA error" "$work/err" || fail "$ran: $(cat "$work/err")"
+    right OMPDARTS_SLICE=2 CUDA_DOUBLE_MEMORY=112Mi "$work/program" large
+    stats "all(k.sliced == 0 and 'memory for copies' in k.reason for k in stats.kernels)" "stats.host_tasks == 0"
+    ! grep -q "CUDA error" "$work/err" || fail "$ran: $(cat "$work/err")"
+    right OMPDARTS_SLICE=2 CUDA_DOUBLE_MEMORY=16Mi OMPDARTS_BACKEND=cuda:managed OMPDARTS_OVERSIZE=page "$work/program" large
+    export CUDA_DOUBLE_STREAM_CONTEXT=0
+    right OMPDARTS_SLICE=2 CUDA_DOUBLE_MEMORY=16Mi OMPDARTS_MEM=12Mi OMPDARTS_BACKEND=omptarget "$work/program" large
+    stats "all(k.sliced == 0 and 'on the host' in k.reason for k in stats.kernels)"
+}
+
 # What cannot be in slices is not tried again in the next run, until it is compiled anew.
 history() {
     with_leagues

@@ -41,6 +41,7 @@ typedef enum od_whole {
     OD_WHOLE_TRIED,
     OD_WHOLE_FAILED,
     OD_WHOLE_ON_HOST,
+    OD_WHOLE_ON_RANKS,
     OD_WHOLE_SHORT,
     OD_WHOLE_EARLY,
     OD_WHOLE_SLOWER,

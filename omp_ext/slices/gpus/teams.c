@@ -4,6 +4,7 @@
 
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/maps/args.h"
+#include "omp_ext/remote/remote.h"
 #include "omp_ext/slices/gpus/copies.h"
 #include "omp_ext/slices/whole.h"
 #include "omp_ext/tasks/job.h"
@@ -140,6 +141,8 @@ static unsigned plan(const od_kernel_call *call, od_copies *copies, od_whole *re
         *reason = OD_WHOLE_TEAMS;
     else if (slices < 2)
         *reason = OD_WHOLE_ONE_DEVICE;
+    else if (od_remote_is_on()) /* no messages are for the variable and for copies */
+        *reason = OD_WHOLE_ON_RANKS;
     else if (!copies->teams || !is_long)
         *reason = OD_WHOLE_FEW;
     else if (copies->teams < slices)

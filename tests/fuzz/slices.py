@@ -202,7 +202,10 @@ class World:
         first = rnd.choice([0, 1, 511, self.n // 3, self.n // 2])
         length = rnd.choice([1, 17, 512, self.n // 4, self.n // 2])
         stride = rnd.choice([1, 1, 2, 7]) if x not in self.allocated else 1
-        part = f"{x}[{first} : {length}]" if stride == 1 else f"{x}[{first} : {(length - 1) // stride + 1} : {stride}]"
+        part = f"{x}[{first} : {length}]"
+        if stride > 1: # of such sections clang 19 moves the elements up to the count, 22 those from first * stride on
+            first, length = 0, (length - 1) // stride + 1
+            part = f"{x}[0 : {length} : {stride}]"
         change = (f"        for (int64_t j = {first}; j < {first} + {length}; j += {stride})\n"
                   f"            reduced[KERNELS] = reduced[KERNELS] * 31 + (uint64_t){x}[j], {x}[j] ^= r;\n")
         if rnd.random() < 0.7 or stride > 1:

@@ -137,14 +137,14 @@ static bool make_room(int device, size_t bytes, bool is_inside)
 
 /* --- whoever needs it ------------------------------------------------------------------ */
 
-/* So much is not free, as far as that can be asked. */
+/* So much is not free, as far as that can be asked: not of back-ends that know a limit alone. */
 static bool lacks(int device, size_t size)
 {
     enum { LARGE = 1 << 20 }; /* asking takes some microseconds */
     const od_backend *backend = &od_runtime.backend;
     int k = size >= LARGE && is_on() ? od_runtime_device_index(device) : OD_NOWHERE;
     size_t free_bytes, total;
-    return k != OD_NOWHERE && backend->ops->memory &&
+    return k != OD_NOWHERE && backend->ops->lack &&
            !backend->ops->memory(backend->state, (unsigned)k, &free_bytes, &total) && free_bytes < size;
 }
 

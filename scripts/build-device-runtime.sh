@@ -3,16 +3,23 @@
 #
 # usage: scripts/build-device-runtime.sh [OPTION...]
 #
-# Builds LLVM's OpenMP runtime for NVIDIA's GPUs (DeviceRTL) from the distribution's source package, with what
-# patches/llvm-19 changes of it, with the distribution's clang: build/llvm-19-device/libomptarget-nvptx-ARCH.bc. A program
-# that is compiled with --libomptarget-nvptx-bc-path=FILE has kernels of which several GPUs can run slices
-# (OMPDARTS_SLICE). Nothing is installed; a file that is what would be built is left alone.
+# Builds LLVM's OpenMP runtime for GPUs (DeviceRTL) from the distribution's source package, with what patches/ change of
+# it, with the distribution's clang. Programs that are compiled with it have kernels of which several GPUs can run slices
+# (OMPDARTS_SLICE); clang's options for that, in build/llvm-19-device or build/llvm-22-device:
 #
-#   --arch ARCH   the GPU, as for --offload-arch; may be repeated (sm_90)
+#   19, NVIDIA    --libomptarget-nvptx-bc-path=libomptarget-nvptx-ARCH.bc
+#   19, AMD       -L. (libomptarget.devicertl.a, for all that have been built)
+#   22, NVIDIA    --libomptarget-nvptx-bc-path=nvptx64-nvidia-cuda -Xoffload-linker -Lnvptx64-nvidia-cuda
+#   22, AMD       -Xoffload-linker -Lamdgcn-amd-amdhsa
+#
+# Nothing is installed; what is as it would be built is left alone.
+#
+#   --version N   LLVM's version, 19 or 22 (19)
+#   --arch ARCH   the GPU, as for --offload-arch: sm_90, gfx90a; may be repeated (sm_90)
 #   --help
 #
-# $BUILD is another folder for build/. Exit code 0: the files are there; 1: no; 2: wrong options; 77: the sources cannot
-# be had.
+# $BUILD is another folder for build/. Exit code 0: the files are there; 1: no; 2: wrong options; 77: the sources, or a
+# clang for these GPUs, cannot be had.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$(realpath -m "${BUILD:-$root/build}")
@@ -31,78 +38,126 @@ usage()
     exit 2
 }
 
+lack()
+{
+    echo "build-device-runtime: $*" >&2
+    exit 77
+}
+
 while (($#)); do
     case $1 in
-        -h | --help) sed -n '4,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
-        --arch)
+        -h | --help) sed -n '4,25s/^# \{0,1\}//p' "$0"; exit 0 ;;
+        --version | --arch)
             (($# > 1)) || usage "$1 needs a value"
-            [[ $2 =~ ^sm_[0-9]+a?$ ]] || usage "no GPU of NVIDIA's: $2"
-            archs+=("$2")
+            case $1 in --version) version=$2 ;; --arch) archs+=("$2") ;; esac
             shift ;;
         *) usage "unknown option $1" ;;
     esac
     shift
 done
+[[ $version == 19 || $version == 22 ]] || usage "unknown version $version (known: 19, 22)"
 ((${#archs[@]})) || archs=(sm_90)
+for arch in "${archs[@]}"; do
+    [[ $arch =~ ^(sm_[0-9]+[af]?|gfx[0-9]+[0-9a-f]?)$ ]] || usage "no GPU of NVIDIA's or AMD's: $arch"
+done
+
 tools=/usr/lib/llvm-$version/bin
+[[ -x $tools/clang ]] || tools=$build/llvm-$version/usr/lib/llvm-$version/bin # of scripts/fetch-llvm.sh
+[[ -x $tools/clang ]] || lack "no clang $version here (scripts/fetch-llvm.sh $version build/llvm-$version)"
+for command in llvm-link opt llvm-ar clang-offload-packager; do
+    [[ -x $tools/$command ]] || lack "no $tools/$command here"
+done
 series=()
 for patch in "$root/patches/llvm-$version"/*.patch; do
-    ! grep -q '^diff .*/DeviceRTL/' "$patch" || series+=("$patch")
+    ! grep -qE '^diff .* b/(offload/DeviceRTL|openmp/device)/' "$patch" || series+=("$patch")
 done
 result=$build/llvm-$version-device
 work=$build/llvm-$version-runtimes/device
-wanted=$(cat "$0" "${series[@]}" <("$tools/clang" --version 2>/dev/null) | sha256sum | cut -c1-40)
+wanted=$(cat "$0" "${series[@]}" <("$tools/clang" --version) | sha256sum | cut -c1-40)
 if [[ $(cat "$result/complete" 2>/dev/null) != "$wanted" ]]; then
     rm -rf "$result"
 fi
-for command in clang llvm-link opt; do
-    [[ -x $tools/$command ]] || fail "no $tools/$command here"
-done
+
+# Sets triple, kind and flags to what LLVM calls such GPUs, and needs for them.
+describe() # ARCH
+{
+    case $1 in
+        sm_*) triple=nvptx64-nvidia-cuda kind=nvptx flags=(--cuda-feature=+ptx63) ;;
+        gfx*) triple=amdgcn-amd-amdhsa kind=amdgpu flags=(-Xclang -mcode-object-version=none) ;;
+    esac
+    [[ $("$tools/clang" --print-targets) =~ [[:space:]]${triple%%-*}[[:space:]] ]] ||
+        lack "$tools/clang makes no code for ${triple%%-*}"
+}
 
 unpack()
 {
-    local archive patch
+    local archive patch members=('*/offload/DeviceRTL' '*/offload/include' '*/llvm/include/llvm/Frontend/OpenMP')
+    [[ $version == 19 ]] || members=('*/openmp/device' '*/offload/include' '*/libc/shared')
     archive=$(fetch_llvm_source "$version" "$build/llvm-source" 2> >(sed 's/^/build-device-runtime: /' >&2)) || exit 77
     echo "build-device-runtime: unpacking the device runtime"
     rm -rf "$work"
     mkdir -p "$work/source.part"
-    tar -xJf "$archive" -C "$work/source.part" --strip-components=1 --wildcards '*/offload/DeviceRTL' \
-        '*/offload/include' '*/llvm/include/llvm/Frontend/OpenMP'
+    tar -xJf "$archive" -C "$work/source.part" --strip-components=1 --wildcards "${members[@]}"
     for patch in "${series[@]}"; do
         patch -s -d "$work/source.part" -p1 <"$patch" || fail "${patch#"$root/"} does not apply"
     done
     mv "$work/source.part" "$work/source"
 }
 
-# As offload/DeviceRTL/CMakeLists.txt does, which needs all of LLVM to be built.
-compile() # ARCH
+# All of its sources, to $objects/linked.bc.
+compile() # RUNTIME FLAG...
 {
-    local runtime=$work/source/offload/DeviceRTL objects=$work/$1 name file
-    local bitcode=libomptarget-nvptx-$1.bc
+    local runtime=$1 name file
+    shift
     mkdir -p "$objects"
     rm -f "$objects"/*.bc
     for file in "$runtime"/src/*.cpp; do
         name=$(basename "$file" .cpp)
-        [[ $name != Stub ]] || continue
-        "$tools/clang" -c -foffload-lto -std=c++17 -fvisibility=hidden -O3 -mllvm -openmp-opt-disable \
-            -DSHARED_SCRATCHPAD_SIZE=512 -mllvm -vectorize-slp=false --offload-device-only -nocudalib -nogpulib -nostdinc \
-            -fopenmp -fopenmp-cuda-mode -Wno-unknown-cuda-version -DOMPTARGET_DEVICE_RUNTIME "-I$runtime/include" \
-            "-I$work/source/offload/include" "-I$work/source/llvm/include" --offload-arch="$1" --cuda-feature=+ptx63 \
-            "$file" -o "$objects/$name.bc"
+        [[ $name == Stub ]] ||
+            "$tools/clang" -c -O3 -std=c++17 -fvisibility=hidden -nogpulib -mllvm -vectorize-slp=false \
+                -DSHARED_SCRATCHPAD_SIZE=512 -Wno-unknown-cuda-version "-I$runtime/include" \
+                "-I$work/source/offload/include" "$@" "${flags[@]}" "$file" -o "$objects/$name.bc" || return
     done
-    "$tools/llvm-link" -o "$work/linked.bc" "$objects"/*.bc
-    "$tools/opt" -passes=internalize -internalize-public-api-file="$runtime/src/exports" "$work/linked.bc" -o "$work/own.bc"
-    "$tools/opt" -O3 -openmp-opt-disable -attributor-enable=module -vectorize-slp=false "$work/own.bc" -o "$work/$bitcode"
-    mkdir -p "$result"
-    mv "$work/$bitcode" "$result/$bitcode"
+    "$tools/llvm-link" -o "$objects/linked.bc" "$objects"/*.bc
 }
 
-stamp=$(cat "${series[@]}" | sha256sum)
+# As offload/DeviceRTL/CMakeLists.txt does, which needs all of LLVM to be built.
+build19() # ARCH
+{
+    local runtime=$work/source/offload/DeviceRTL
+    compile "$runtime" -foffload-lto -mllvm -openmp-opt-disable --offload-device-only -nocudalib -nostdinc -fopenmp \
+        -fopenmp-cuda-mode -DOMPTARGET_DEVICE_RUNTIME "-I$work/source/llvm/include" --offload-arch="$1" &&
+        "$tools/opt" -passes=internalize -internalize-public-api-file="$runtime/src/exports" "$objects/linked.bc" \
+            -o "$objects/own.bc" &&
+        "$tools/opt" -O3 -openmp-opt-disable -attributor-enable=module -vectorize-slp=false "$objects/own.bc" \
+            -o "$objects/result.bc" &&
+        "$tools/clang-offload-packager" -o "$objects/packed" \
+            --image="file=$objects/result.bc,triple=$triple,arch=$1,kind=openmp" &&
+        "$tools/clang" -c -Xclang -fembed-offload-object="$objects/packed" -o "$objects/devicertl-$kind-$1.o" \
+            "$runtime/src/Stub.cpp" &&
+        mkdir -p "$result" && "$tools/llvm-ar" rcs "$result/libomptarget.devicertl.a" "$objects/devicertl-$kind-$1.o" &&
+        mv "$objects/result.bc" "$result/libomptarget-$kind-$1.bc"
+}
+
+# As openmp/device/CMakeLists.txt does.
+build22()
+{
+    compile "$work/source/openmp/device" --target="$triple" -flto -nostdlibinc -fno-rtti -fno-exceptions \
+        -fconvergent-functions "-I$work/source/libc" &&
+        "$tools/opt" -O3 -vectorize-slp=false "$objects/linked.bc" -o "$objects/libomptarget-$kind.bc" &&
+        "$tools/llvm-ar" rcs "$objects/libompdevice.a" "$objects/libomptarget-$kind.bc" &&
+        mkdir -p "$result/$triple" && mv "$objects/libompdevice.a" "$objects/libomptarget-$kind.bc" "$result/$triple/"
+}
+
+stamp=$(cat "$0" "${series[@]}" | sha256sum)
 for arch in "${archs[@]}"; do
-    if [[ ! -e $result/libomptarget-nvptx-$arch.bc ]]; then
+    describe "$arch"
+    file=$result/libomptarget-$kind-$arch.bc objects=$work/$arch
+    [[ $version == 19 ]] || file=$result/$triple/libomptarget-$kind.bc objects=$work/$triple
+    if [[ ! -e $file ]]; then
         [[ -d $work/source && $(cat "$work/stamp" 2>/dev/null) == "$stamp" ]] || { unpack; echo "$stamp" >"$work/stamp"; }
-        compile "$arch" || fail "the device runtime for $arch cannot be built"
+        "build$version" "$arch" || fail "the device runtime for $arch cannot be built"
         echo "$wanted" >"$result/complete"
     fi
-    echo "build-device-runtime: $result/libomptarget-nvptx-$arch.bc"
+    echo "build-device-runtime: $file"
 done

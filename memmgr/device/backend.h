@@ -95,7 +95,7 @@ typedef struct od_backend_ops {
     /* Host memory that is copied as fast as the link allows, or NULL: there is no more. */
     void *(*host_alloc)(void *state, size_t bytes);
     void (*host_free)(void *state, void *address);
-    /* Of device k's memory, bytes: what it can still give, and what it has. */
+    /* Of device k's memory, bytes: what it can still give, and what it has. NULL: it is not known. */
     od_status (*memory)(void *state, unsigned k, size_t *free_bytes, size_t *total);
     /* As alloc(), but at this device address, a multiple of OD_CHOSEN: for processes whose devices' addresses must all
      * differ. free() gives it back. OD_EINVAL: the device cannot do that. */

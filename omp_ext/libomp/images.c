@@ -101,7 +101,7 @@ uint64_t od_images_kernel_build(const void *kernel)
 }
 
 /* Of what clang writes into an image beside each kernel: its ConfigurationEnvironmentTy. */
-enum { MODE_AT = 2, REDUCTION_BYTES_AT = 20, SPMD = 2 };
+enum { MODE_AT = 2, REDUCTION_BYTES_AT = 20, SPMD = 2, SPMD_NO_LOOP = 6 };
 
 typedef bool has_in(const od_device_image *device_image, const char *variable);
 
@@ -121,10 +121,20 @@ static bool reduces_in(const od_device_image *device_image, const char *variable
     return reduction_bytes > 0;
 }
 
-static bool is_spmd_in(const od_device_image *device_image, const char *variable)
+static bool has_mode(const od_device_image *device_image, const char *variable, char mode)
 {
     const char *environment = environment_in(device_image, variable, MODE_AT + 1);
-    return environment && environment[MODE_AT] == SPMD;
+    return environment && environment[MODE_AT] == mode;
+}
+
+static bool is_spmd_in(const od_device_image *device_image, const char *variable)
+{
+    return has_mode(device_image, variable, SPMD);
+}
+
+static bool has_no_loop_in(const od_device_image *device_image, const char *variable)
+{
+    return has_mode(device_image, variable, SPMD_NO_LOOP);
 }
 
 /* One of the images that have the kernel does, by what is written beside it. */
@@ -153,6 +163,11 @@ bool od_images_kernel_reduces(const void *kernel)
 bool od_images_kernel_is_spmd(const void *kernel)
 {
     return any_has(kernel, is_spmd_in);
+}
+
+bool od_images_kernel_has_no_loop(const void *kernel)
+{
+    return any_has(kernel, has_no_loop_in);
 }
 
 /* Names of symbols stand between zero bytes. */

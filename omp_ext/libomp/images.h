@@ -48,6 +48,9 @@ bool od_images_kernel_reduces(const void *kernel);
 /* Whether all threads of a GPU's teams begin its kernel together: each has iterations of the distribute loop. */
 bool od_images_kernel_is_spmd(const void *kernel);
 
+/* Whether each of these threads has one iteration at most, so that a launch needs as many as there are (LLVM 22). */
+bool od_images_kernel_has_no_loop(const void *kernel);
+
 /* Whether a symbol of an image that has the kernel begins like this. */
 bool od_images_kernel_names(const void *kernel, const char *prefix);
 

@@ -7,6 +7,7 @@
 #include "util/file/elf.h"
 #include "util/memory.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ typedef struct library {
     const od_bin_desc *desc;
     od_league_slice slice;
     struct library *next;
-    od_offload_entry entries[];
+    _Alignas(od_new_offload_entry) char entries[]; /* in the format of the LLVM that is loaded */
 } library;
 
 static od_lock lock = OD_LOCK_OF(OD_LOCK_IMAGES); /* protects the list */
@@ -34,33 +35,51 @@ static bool all_have_variable(const od_bin_desc *desc)
     return desc->count > 0;
 }
 
+/* LLVM 22 reads tables of programs that older ones have compiled, too: theirs begin with an address. */
+static bool has_format(const od_bin_desc *desc)
+{
+    const od_new_offload_entry *first = (const void *)desc->entries_begin;
+    return od_real_is_old() || (desc->entries_begin != desc->entries_end && first->reserved == 0);
+}
+
+/* Returns its end. */
+static void *add_entry(void *at, od_league_slice *slice)
+{
+    static char name[] = OD_LEAGUE_VARIABLE;
+    od_offload_entry *old = at;
+    od_new_offload_entry *new = at;
+    if (od_real_is_old()) {
+        *old = (od_offload_entry){.address = slice, .name = name, .size = sizeof *slice};
+        return old + 1;
+    }
+    *new = (od_new_offload_entry){
+        .version = 1, .kind = OD_OFFLOAD_KIND_OPENMP, .address = slice, .name = name, .size = sizeof *slice};
+    return new + 1;
+}
+
 /* Its entries, and one more. NULL: out of memory. */
 static library *copy_of(const od_bin_desc *desc)
 {
-    static char name[] = OD_LEAGUE_VARIABLE;
-    size_t n = (size_t)(desc->entries_end - desc->entries_begin), count = (size_t)desc->count;
-    library *l = od_calloc(1, sizeof *l + (n + 1) * sizeof *l->entries);
+    size_t bytes = (size_t)((char *)desc->entries_end - (char *)desc->entries_begin), count = (size_t)desc->count;
+    library *l = od_calloc(1, sizeof *l + bytes + sizeof(od_new_offload_entry));
     od_device_image *images = od_calloc(count, sizeof *images);
     if (!l || !images) {
         free(l);
         free(images);
         return NULL;
     }
-    memcpy(l->entries, desc->entries_begin, n * sizeof *l->entries);
-    l->entries[n] = (od_offload_entry){.address = &l->slice, .name = name, .size = sizeof l->slice};
-    for (size_t i = 0; i < count; i++) {
-        images[i] = desc->images[i];
-        images[i].entries_begin = l->entries;
-        images[i].entries_end = l->entries + n + 1;
-    }
+    memcpy(l->entries, desc->entries_begin, bytes);
+    void *begin = l->entries, *end = add_entry(l->entries + bytes, &l->slice);
+    for (size_t i = 0; i < count; i++)
+        images[i] = (od_device_image){desc->images[i].image_start, desc->images[i].image_end, begin, end};
     l->desc = desc;
-    l->given = (od_bin_desc){desc->count, images, l->entries, l->entries + n + 1};
+    l->given = (od_bin_desc){desc->count, images, begin, end};
     return l;
 }
 
 od_bin_desc *od_league_add(od_bin_desc *desc)
 {
-    library *l = od_real_is_old() && all_have_variable(desc) ? copy_of(desc) : NULL;
+    library *l = has_format(desc) && all_have_variable(desc) ? copy_of(desc) : NULL;
     if (!l)
         return desc;
     od_lock_take(&lock);
@@ -106,6 +125,12 @@ static void *address_of(const void *kernel)
         l = l->next;
     od_lock_give(&lock);
     return l ? &l->slice : NULL;
+}
+
+bool od_league_is_on_gpus(void)
+{
+    unsigned machine = od_images_machine(); /* 0: bitcode, say, for whichever GPU there is */
+    return machine != EM_X86_64 && machine != EM_AARCH64;
 }
 
 bool od_league_may_be_sliced(const void *kernel)

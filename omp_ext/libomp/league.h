@@ -30,6 +30,8 @@ od_bin_desc *od_league_add(od_bin_desc *desc);
 od_bin_desc *od_league_remove(od_bin_desc *desc);
 void od_league_free(od_bin_desc *given, const od_bin_desc *desc);
 
+/* The program's device code asks libomp for nothing: it is a GPU's. */
+bool od_league_is_on_gpus(void);
 /* The kernel's images have the variable. */
 bool od_league_may_be_sliced(const void *kernel);
 /* Its address on OpenMP's device. NULL: it is not there. */

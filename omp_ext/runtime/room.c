@@ -53,7 +53,8 @@ static bool is_possible(int device, size_t bytes)
     for (unsigned k = 0; k < backend->ndevices; k++) {
         if (!is_of(k, device))
             continue;
-        if (!possible && !backend->ops->memory(backend->state, k, &free_bytes, &total))
+        bool is_known = !possible && backend->ops->memory;
+        if (is_known && !backend->ops->memory(backend->state, k, &free_bytes, &total))
             possible = free_bytes;
         possible += each;
     }
@@ -136,14 +137,31 @@ static bool make_room(int device, size_t bytes, bool is_inside)
 
 /* --- whoever needs it ------------------------------------------------------------------ */
 
+/* So much is not free, as far as that can be asked: not of back-ends that know a limit alone. */
+static bool lacks(int device, size_t size)
+{
+    enum { LARGE = 1 << 20 }; /* asking takes some microseconds */
+    const od_backend *backend = &od_runtime.backend;
+    int k = size >= LARGE && is_on() ? od_runtime_device_index(device) : OD_NOWHERE;
+    size_t free_bytes, total;
+    return k != OD_NOWHERE && backend->ops->lack &&
+           !backend->ops->memory(backend->state, (unsigned)k, &free_bytes, &total) && free_bytes < size;
+}
+
+/* What cannot be had libomptarget is not asked for: it writes three lines each time. */
+static void *ask(size_t size, int device)
+{
+    return lacks(device, size) ? NULL : REAL(omp_target_alloc)(size, device);
+}
+
 void *od_runtime_target_alloc(size_t size, int device)
 {
-    void *address = REAL(omp_target_alloc)(size, device);
+    void *address = ask(size, device);
     if (!address && size && spare(device))
-        address = REAL(omp_target_alloc)(size, device);
+        address = ask(size, device);
     bool is_inside = od_own_jobs || od_self.entered || od_self.holds;
     if (!address && size && make_room(device, size, is_inside))
-        address = REAL(omp_target_alloc)(size, device);
+        address = ask(size, device);
     return address;
 }
 

@@ -25,15 +25,18 @@ const char *od_whole_text(od_whole reason)
         [OD_WHOLE_PRIVATE] = "has teams that share a variable that is private to the target region",
         [OD_WHOLE_REDUCES] = "has a reduction across the teams of a GPU",
         [OD_WHOLE_PRINTS] = "is in a program whose kernels print",
+        [OD_WHOLE_ONE_EACH] = "has a thread of a GPU for each iteration",
         [OD_WHOLE_EXCLUDES] = "has teams that exclude each other by critical sections or locks",
         [OD_WHOLE_DIFFERS] = "does something else in slices",
         [OD_WHOLE_WORDS] = "writes to the same words in several slices",
         [OD_WHOLE_REFUSED] = "could not be in slices in an earlier run",
         [OD_WHOLE_CLASHES] = "writes to the same pages in all slices",
         [OD_WHOLE_CLASHED] = "wrote to the same pages in all slices of an earlier run",
+        [OD_WHOLE_ONE_DEVICE] = "has one device to run on",
         [OD_WHOLE_FEW] = "has fewer iterations than slices, or none that are known before it runs",
         [OD_WHOLE_FEW_TEAMS] = "has fewer teams than slices",
-        [OD_WHOLE_TEAMS] = "has one team, by its num_teams clause or in a kernel that asks for the numbers of threads",
+        [OD_WHOLE_TEAMS] =
+            "has one team: it has no teams construct, a num_teams clause, or asks for the numbers of threads",
         [OD_WHOLE_NO_WINDOWS] = "runs on devices where page faults are not seen",
         [OD_WHOLE_NO_REGION] = "uses data outside of data regions",
         [OD_WHOLE_SECTION] = "maps sections of what is entered, or with always",
@@ -42,9 +45,11 @@ const char *od_whole_text(od_whole reason)
         [OD_WHOLE_LARGE] = "needs more than a device's memory, in its slices or to find out what these use",
         [OD_WHOLE_NO_COPIES] = "needs more memory for copies of its data than devices have",
         [OD_WHOLE_NO_RUNTIME] = "has been compiled without a device runtime for slices "
-                                "(--libomptarget-nvptx-bc-path, scripts/build-device-runtime.sh)",
+                                "(scripts/build-device-runtime.sh --help)",
         [OD_WHOLE_TRIED] = "has been compared with its slices",
         [OD_WHOLE_FAILED] = "could not run on one of the devices",
+        [OD_WHOLE_ON_HOST] = "runs on the host, as no device has room for its data, or none is left",
+        [OD_WHOLE_ON_RANKS] = "runs on GPUs of other ranks",
         [OD_WHOLE_SHORT] = "takes less than 100 microseconds",
         [OD_WHOLE_EARLY] = "has not run for so long that trying slices would not matter",
         [OD_WHOLE_SLOWER] = "was not faster in slices",
@@ -114,6 +119,13 @@ void od_slicing_note_whole(od_slicing *s, double seconds)
     if (s->watched && seconds > 0) /* the first one brings the data */
         note_whole(s, seconds);
     s->watched = true;
+    s->whole_launches++;
+}
+
+void od_slicing_note_host(od_slicing *s)
+{
+    if (!is_for_good(s->reason))
+        s->reason = OD_WHOLE_ON_HOST;
     s->whole_launches++;
 }
 

@@ -19,12 +19,14 @@ typedef enum od_whole {
     OD_WHOLE_PRIVATE,
     OD_WHOLE_REDUCES,
     OD_WHOLE_PRINTS,
+    OD_WHOLE_ONE_EACH,
     OD_WHOLE_EXCLUDES,
     OD_WHOLE_DIFFERS,
     OD_WHOLE_WORDS,
     OD_WHOLE_REFUSED, /* in an earlier run, for one of the last three */
     OD_WHOLE_CLASHES,
     OD_WHOLE_CLASHED, /* in an earlier run; the last of them */
+    OD_WHOLE_ONE_DEVICE,
     OD_WHOLE_FEW,
     OD_WHOLE_FEW_TEAMS,
     OD_WHOLE_TEAMS,
@@ -38,6 +40,8 @@ typedef enum od_whole {
     OD_WHOLE_NO_RUNTIME,
     OD_WHOLE_TRIED,
     OD_WHOLE_FAILED,
+    OD_WHOLE_ON_HOST,
+    OD_WHOLE_ON_RANKS,
     OD_WHOLE_SHORT,
     OD_WHOLE_EARLY,
     OD_WHOLE_SLOWER,
@@ -92,10 +96,13 @@ typedef struct od_slicing {
     unsigned pause, wait;          /* launches that are whole before the next trial; how many are left */
     unsigned others_pause;         /* likewise, where slices were faster, but others slower */
     od_whole why;                  /* there is a pause */
+    unsigned copies_pause, copies_wait; /* of a GPU's kernel likewise, where there was no memory for copies */
 } od_slicing;
 
 /* The launch was whole, has been watched to its end, and has taken so long; 0: others would not have. */
 void od_slicing_note_whole(od_slicing *s, double seconds);
+/* The launch has failed, and the program runs the region's host version. */
+void od_slicing_note_host(od_slicing *s);
 /* It was in slices, and has taken so long. `learns`: it was to show what slices use, and others take another time. */
 void od_slicing_note_sliced(od_slicing *s, unsigned slices, double seconds, bool learns);
 /* Of a GPU's kernel: whether a launch in slices is to be compared with a whole one, which is so for the first one and

@@ -168,7 +168,9 @@ static od_whole judge(const od_kernel_call *call, od_slicing *s)
     od_runtime_unlock();
     if (!reason)
         reason = judge_data(call, false);
-    if (!reason && (od_runtime_ndevices() < 2 || call->args.trip_count < 2))
+    if (!reason && od_runtime_ndevices() < 2)
+        reason = OD_WHOLE_ONE_DEVICE;
+    if (!reason && call->args.trip_count < 2)
         reason = OD_WHOLE_FEW;
     bool has_one_team = od_slicing_has_numbers(s) && atomic_load(&s->teams) < 2;
     if (!reason && (call->teams == 1 || has_one_team)) /* then the program may count on the order of iterations */
@@ -272,10 +274,9 @@ int od_slices_launch(const od_kernel_call *call)
         od_early_settle();
         return od_job_launch_sync(call, NULL);
     }
-    od_cuda_image image;
     int failed = od_league_may_be_sliced(call->kernel) ? od_teams_launch(call, s)
-                 : od_images_cuda(&image) ? od_whole_launch(call, s, OD_WHOLE_NO_RUNTIME)
-                                          : launch(call, s);
+                 : od_league_is_on_gpus()              ? od_whole_launch(call, s, OD_WHOLE_NO_RUNTIME)
+                                                       : launch(call, s);
     atomic_flag_clear(&s->busy);
     return failed;
 }

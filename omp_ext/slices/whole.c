@@ -16,7 +16,9 @@ int od_whole_launch(const od_kernel_call *call, od_slicing *s, od_whole reason)
     int failed = od_job_launch_sync(&watched, NULL);
     od_runtime_lock();
     s->reason = reason;
-    if (!failed)
+    if (failed)
+        od_slicing_note_host(s);
+    else
         od_slicing_note_whole(s, (double)(od_clock_ns() - start_ns) * 1e-9);
     od_runtime_unlock();
     return failed;

@@ -178,19 +178,61 @@ static void print_habits(const od_report *report, FILE *file)
                 report->habits, plural(report->habits));
 }
 
+static void print_sliced(const od_report_slicing *k, FILE *file)
+{
+    fprintf(file, "ompdarts: kernel %s: %" PRIu64 " launch%s in %u slices", k->name, k->sliced,
+            k->sliced == 1 ? "" : "es", k->slices);
+    if (k->early)
+        fprintf(file, ", %" PRIu64 " of them early", k->early);
+    if (k->whole)
+        fprintf(file, ", %" PRIu64 " whole", k->whole);
+    fprintf(file, k->reason ? "; it %s\n" : "\n", k->reason);
+}
+
+/* Never in slices, for the same reason. */
+static bool are_alike(const od_report_slicing *a, const od_report_slicing *b)
+{
+    bool have_reasons = a->reason && b->reason;
+    return !a->sliced && !b->sliced && (have_reasons ? !strcmp(a->reason, b->reason) : a->reason == b->reason);
+}
+
+/* Whether the first kernel that is like this one is another one: its line names both. */
+static bool is_named_before(const od_report *report, unsigned i)
+{
+    unsigned first = 0;
+    while (!are_alike(&report->kernels[first], &report->kernels[i]))
+        first++;
+    return first < i;
+}
+
+static void print_whole(const od_report *report, unsigned first, FILE *file)
+{
+    enum { MOST_NAMES = 8 };
+    const od_report_slicing *k = report->kernels;
+    uint64_t whole = 0, alike = 0;
+    for (unsigned i = first; i < report->nkernels; i++) {
+        whole += are_alike(&k[i], &k[first]) ? k[i].whole : 0;
+        alike += are_alike(&k[i], &k[first]);
+    }
+    fprintf(file, "ompdarts: kernel%s", plural(alike));
+    for (unsigned i = first, names = 0; i < report->nkernels && names < MOST_NAMES; i++)
+        if (are_alike(&k[i], &k[first]))
+            fprintf(file, "%s %s", names++ ? "," : "", k[i].name);
+    if (alike > MOST_NAMES)
+        fprintf(file, " and %" PRIu64 " more", alike - MOST_NAMES);
+    fprintf(file, ": %" PRIu64 " whole", whole);
+    if (k[first].reason)
+        fprintf(file, "; %s %s", alike > 1 ? "each" : "it", k[first].reason);
+    fputs("\n", file);
+}
+
 static void print_slicing(const od_report *report, FILE *file)
 {
-    for (unsigned i = 0; i < report->nkernels; i++) {
-        const od_report_slicing *k = &report->kernels[i];
-        fprintf(file, "ompdarts: kernel %s:", k->name);
-        if (k->sliced)
-            fprintf(file, " %" PRIu64 " launch%s in %u slices", k->sliced, k->sliced == 1 ? "" : "es", k->slices);
-        if (k->early)
-            fprintf(file, ", %" PRIu64 " of them early", k->early);
-        if (k->whole)
-            fprintf(file, "%s %" PRIu64 " whole", k->sliced ? "," : "", k->whole);
-        fprintf(file, k->reason ? "; it %s\n" : "\n", k->reason);
-    }
+    for (unsigned i = 0; i < report->nkernels; i++)
+        if (report->kernels[i].sliced)
+            print_sliced(&report->kernels[i], file);
+        else if (!is_named_before(report, i))
+            print_whole(report, i, file);
 }
 
 const char *od_footprint_state_name(od_footprint_state state)

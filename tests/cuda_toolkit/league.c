@@ -2,7 +2,8 @@
 /*
  * Leagues of kernels on the driver's double, as a GPU has them: a team for each block that was launched, one after the
  * other. The number of a team, how many there are and which iterations of a distribute loop a team has is what LLVM's
- * device runtime says (league.sh), from a block's registers. Parallel regions inside are libomp's.
+ * device runtime says (league.sh), from a block's registers; the one for AMD's GPUs, from what these have in memory.
+ * Parallel regions inside are libomp's.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -43,6 +44,35 @@ int cuda_double_ntid(void)
 int cuda_double_laneid(void)
 {
     return 0;
+}
+
+int cuda_double_wavefront(void)
+{
+    return 64;
+}
+
+/* hsa_kernel_dispatch_packet_t, as far as it is read: a block is a workgroup of one item. */
+const void *cuda_double_dispatch(void)
+{
+    static struct {
+        uint16_t header, setup, workgroup_size[3], reserved;
+        uint32_t grid_size[3];
+    } packet = {.workgroup_size = {1, 1, 1}};
+    packet.grid_size[0] = (uint32_t)blocks;
+    return &packet;
+}
+
+/* What a kernel of code object version 5 finds behind its arguments. */
+const int32_t __oclc_ABI_version = 500;
+
+const void *cuda_double_implicitarg(void)
+{
+    static struct {
+        uint32_t block_count[3];
+        uint16_t group_size[3], remainder[3];
+    } hidden = {.group_size = {1, 1, 1}};
+    hidden.block_count[0] = (uint32_t)blocks;
+    return &hidden;
 }
 
 static void *libomps(const char *name)

@@ -9,7 +9,7 @@ of the host at a time. Kernels work on arrays of several sizes and layouts, stat
 around all rounds or in each, entered, or mapped by each kernel; in between the host changes parts of them. No kernel
 has a race, and nothing rounds, so the program without the library is the reference; with it, under several settings
 of OMPDARTS_SLICE, it must print the same. With --gpus all run on the double of NVIDIA's driver in that build folder,
-with the device runtime of scripts/build-device-runtime.sh there, which says in kernels which team is which.
+with a device runtime of scripts/build-device-runtime.sh, which says in kernels which team is which.
 """
 import argparse
 import json
@@ -204,7 +204,10 @@ class World:
         first = rnd.choice([0, 1, 511, self.n // 3, self.n // 2])
         length = rnd.choice([1, 17, 512, self.n // 4, self.n // 2])
         stride = rnd.choice([1, 1, 2, 7]) if x not in self.allocated else 1
-        part = f"{x}[{first} : {length}]" if stride == 1 else f"{x}[{first} : {(length - 1) // stride + 1} : {stride}]"
+        part = f"{x}[{first} : {length}]"
+        if stride > 1: # of such sections clang 19 moves the elements up to the count, 22 those from first * stride on
+            first, length = 0, (length - 1) // stride + 1
+            part = f"{x}[0 : {length} : {stride}]"
         change = (f"        for (int64_t j = {first}; j < {first} + {length}; j += {stride})\n"
                   f"            reduced[KERNELS] = reduced[KERNELS] * 31 + (uint64_t){x}[j], {x}[j] ^= r;\n")
         if rnd.random() < 0.7 or stride > 1:
@@ -258,26 +261,24 @@ def run(command, settings=(), timeout=120):
     return subprocess.run(["env", *settings, *command], env=environment, capture_output=True, text=True, timeout=timeout, check=False)
 
 
-def runtime_of(options):
-    return options.gpus + "/llvm-19-device/libomptarget-nvptx-sm_90.bc"
-
-
 def commands(options, source, binary, level):
     """How the program is built."""
     llvm = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(options.clang))), "lib")
+    libraries = [flag for folder in [llvm] + options.libdir for flag in ("-L" + folder, "-Wl,-rpath," + folder)]
     start = [options.clang, level, "-w", "-fwrapv", "-fopenmp", "-fopenmp-targets=" + options.triple]
     if not options.gpus:
         mathematics = ["-Xoffload-linker", "-lm", "-lm"] # `scan` calls log2()
-        return [start + [source, "-o", binary, "-Wl,-rpath," + llvm] + mathematics]
-    toolkit, runtime = options.gpus + "/cuda_toolkit", runtime_of(options)
+        return [start + [source, "-o", binary] + libraries + mathematics]
+    toolkit = options.gpus + "/cuda_toolkit"
     tools = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "cuda_toolkit")
     folder = os.path.dirname(binary)
-    return [[os.path.join(tools, "league.sh"), options.clang, runtime, folder],
+    return [[os.path.join(tools, "league.sh"), options.clang, options.numbers or options.runtime, folder],
             start + ["-fPIC", "--offload-device-only", "-c", source, "-o", binary + ".o"],
             [options.clang, "-shared", binary + ".o", folder + "/league.o", "-o", binary + ".kernels", f"-L{toolkit}/lib",
              f"-Wl,-rpath,{toolkit}/lib", "-lkmp", "-lm"],
             [options.clang, level, "-w", "-fwrapv", "-fopenmp", "--offload-arch=sm_90", "--cuda-path=" + toolkit,
-             "--libomptarget-nvptx-bc-path=" + runtime, source, "-o", binary, "-L" + llvm, "-Wl,-rpath," + llvm]]
+             "--libomptarget-nvptx-bc-path=" + options.runtime, "-Xoffload-linker", "-L" + os.path.dirname(options.runtime),
+             source, "-o", binary] + libraries]
 
 
 def surroundings(options):
@@ -335,12 +336,16 @@ def main():
     parser.add_argument("--kernels", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--gpus", metavar="BUILD", help="on the double of the CUDA driver in this build folder")
+    parser.add_argument("--runtime", metavar="FILE", help="of build-device-runtime.sh, for NVIDIA's GPUs; that of LLVM 19")
+    parser.add_argument("--numbers", metavar="FILE", help="likewise, perhaps for AMD's, which says which team is which")
+    parser.add_argument("--libdir", action="append", default=[], help="where libomp is, if not beside clang's libraries")
     parser.add_argument("--settings", type=int, default=99, help="how many of them for each program, drawn at "
                                                                  "random; all")
     parser.add_argument("--only", default="", metavar="TEXT", help="of the settings, those with this in them")
     parser.add_argument("--keep", help="where programs that fail are left")
     options = parser.parse_args()
-    if options.gpus and not os.path.exists(runtime_of(options)):
+    options.runtime = options.runtime or f"{options.gpus}/llvm-19-device/libomptarget-nvptx-sm_90.bc"
+    if options.gpus and not os.path.exists(options.runtime):
         print("skipped: no device runtime (scripts/build-device-runtime.sh)")
         return 77
     wrong, options.sliced, options.all, options.reasons, options.invalid = 0, 0, 0, {}, 0

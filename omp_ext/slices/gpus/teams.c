@@ -4,18 +4,22 @@
 
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/maps/args.h"
+#include "omp_ext/remote/remote.h"
 #include "omp_ext/slices/gpus/copies.h"
 #include "omp_ext/slices/whole.h"
 #include "omp_ext/tasks/job.h"
 #include "util/clock.h"
 #include "util/options.h"
 
+#include <elf.h>
 #include <stdlib.h>
 
 enum {
-    THREADS = 128, /* of a team, where no clause says how many */
+    THREADS = 128, /* of a team, where no clause says how many, as libomptarget has it */
+    AMD_THREADS = 256,
     MOST_THREADS = 1024,
     MOST_TEAMS = 65535, /* of a launch, by libomptarget's limit */
+    MOST_PAUSE = 4096,  /* launches */
 };
 
 /* --- whether ------------------------------------------------------------------- */
@@ -34,8 +38,25 @@ static od_whole judge_data(const od_kernel_call *call)
     return OD_WHOLE_NOT;
 }
 
+/* There was none the last time: libomptarget would write three lines with each launch. */
+static bool waits_for_memory(od_slicing *s)
+{
+    bool waits = s->copies_wait > 0;
+    s->copies_wait -= waits;
+    return waits;
+}
+
+static void note_memory(od_slicing *s, bool is_enough)
+{
+    unsigned longer = s->copies_pause ? 2 * s->copies_pause : 1;
+    s->copies_pause = is_enough ? 0 : longer < MOST_PAUSE ? longer : MOST_PAUSE;
+    s->copies_wait = s->copies_pause;
+}
+
 static od_whole judge(const od_kernel_call *call, od_slicing *s)
 {
+    if (waits_for_memory(s))
+        return OD_WHOLE_NO_COPIES;
     od_runtime_lock();
     od_whole reason = od_slicing_decide(s, od_runtime_options()->slice.count == OD_SLICE_AUTO);
     od_runtime_unlock();
@@ -45,6 +66,8 @@ static od_whole judge(const od_kernel_call *call, od_slicing *s)
         reason = OD_WHOLE_REDUCES;
     if (!reason && od_images_kernel_names(call->kernel, "vprintf"))
         reason = OD_WHOLE_PRINTS;
+    if (!reason && od_images_kernel_has_no_loop(call->kernel)) /* which it would lose where teams have fewer */
+        reason = OD_WHOLE_ONE_EACH;
     return reason ? reason : judge_data(call);
 }
 
@@ -74,6 +97,11 @@ static unsigned threads_asked_for(const od_kernel_call *call)
     return threads < MOST_THREADS ? threads : MOST_THREADS;
 }
 
+static unsigned usual_threads(void)
+{
+    return od_images_machine() == EM_AMDGPU ? AMD_THREADS : THREADS;
+}
+
 /* Of the whole league: what libomptarget takes where devices are not to be used twice by long loops, so that each team
  * has one chunk and each slice consecutive ones. Of short loops that its threads divide a team has fewer threads than
  * usual, *threads; 0: the usual number. Returns 0 where it is not known. */
@@ -84,7 +112,7 @@ static unsigned count_teams(const od_kernel_call *call, unsigned slices, unsigne
     if (asked || !trip_count)
         return asked;
     bool is_divided = od_images_kernel_is_spmd(call->kernel);
-    uint64_t each = !is_divided ? 1 : asked_threads ? asked_threads : THREADS;
+    uint64_t each = !is_divided ? 1 : asked_threads ? asked_threads : usual_threads();
     if (is_divided && !asked_threads && trip_count <= each * (slices - 1))
         *threads = (unsigned)(each = (trip_count + slices - 1) / slices);
     uint64_t teams = (trip_count + each - 1) / each;
@@ -111,7 +139,11 @@ static unsigned plan(const od_kernel_call *call, od_copies *copies, od_whole *re
     bool is_bare = call->args.teams[1] > 1 || call->args.teams[2] > 1; /* blocks of several dimensions */
     if (teams_asked_for(call) == 1 || is_bare) /* the program may count on the order of the iterations of one team */
         *reason = OD_WHOLE_TEAMS;
-    else if (slices < 2 || !copies->teams || !is_long)
+    else if (slices < 2)
+        *reason = OD_WHOLE_ONE_DEVICE;
+    else if (od_remote_is_on()) /* no messages are for the variable and for copies */
+        *reason = OD_WHOLE_ON_RANKS;
+    else if (!copies->teams || !is_long)
         *reason = OD_WHOLE_FEW;
     else if (copies->teams < slices)
         *reason = OD_WHOLE_FEW_TEAMS;
@@ -138,7 +170,8 @@ static od_whole reason_of(od_merged merged)
 
 static void note(od_slicing *s, const od_copies *copies, double seconds)
 {
-    od_whole reason = copies->ran ? reason_of(copies->merged) : OD_WHOLE_SHARED;
+    od_whole reason = copies->ran ? reason_of(copies->merged) : OD_WHOLE_NO_COPIES; /* it ran outside of the pools */
+    note_memory(s, reason != OD_WHOLE_NO_COPIES);
     if (!reason) {
         od_slicing_note_sliced(s, copies->slices, seconds, false);
         return;
@@ -158,7 +191,9 @@ static int launch_slices(const od_kernel_call *call, od_slicing *s, od_copies *c
     sliced.runner = &copies->runner;
     int failed = od_job_launch_sync(&sliced, NULL);
     od_runtime_lock();
-    if (!failed)
+    if (failed)
+        od_slicing_note_host(s);
+    else
         note(s, copies, (double)(od_clock_ns() - start_ns) * 1e-9);
     od_runtime_unlock();
     return failed;

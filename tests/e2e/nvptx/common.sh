@@ -6,19 +6,23 @@
 #   E2E_NVPTX_CLANG  of the LLVM in question   E2E_NVPTX_LIBDIR  its libomptarget's folder
 #   E2E_LIBOMP_DIR  that of libomp
 #   E2E_CUDA_TOOLKIT  what stands for CUDA's (tests/cuda_toolkit)
-#   E2E_DEVICE_RUNTIME  that of scripts/build-device-runtime.sh, which may not be there
+#   E2E_DEVICE_RUNTIME  that of scripts/build-device-runtime.sh, which may not be there   E2E_AMD_RUNTIME  for AMD's GPUs
 . "$(dirname "$0")/../common.sh"
 export CUDA_DOUBLE_STATS=$work/driver CUDA_DOUBLE_DEVICES=2
 flags=(-O2 -fopenmp -w)
 folders=("-L$E2E_NVPTX_LIBDIR" "-L$E2E_LIBOMP_DIR" "-Wl,-rpath,$E2E_NVPTX_LIBDIR" "-Wl,-rpath,$E2E_LIBOMP_DIR")
 
-# with_leagues: programs that are built from now on have the device runtime of patches/, and leagues as GPUs have them.
+# with_leagues [RUNTIME]: programs that are built from now on have the device runtime of patches/, and leagues as GPUs have
+# them, with the numbers that RUNTIME gives
 league=() runtime=(-nogpulib)
 with_leagues() {
-    [ -e "$E2E_DEVICE_RUNTIME" ] || { echo "skipped: no $E2E_DEVICE_RUNTIME (scripts/build-device-runtime.sh)"; exit 77; }
-    "$sources/../cuda_toolkit/league.sh" "$E2E_NVPTX_CLANG" "$E2E_DEVICE_RUNTIME" "$work" || exit 1
+    local numbers=${1-$E2E_DEVICE_RUNTIME} needed
+    for needed in "$E2E_DEVICE_RUNTIME" "$numbers"; do
+        [ -e "$needed" ] || { echo "skipped: no $needed (scripts/build-device-runtime.sh)"; exit 77; }
+    done
+    "$sources/../cuda_toolkit/league.sh" "$E2E_NVPTX_CLANG" "$numbers" "$work" || exit 1
     league=("$work/league.o")
-    runtime=("--libomptarget-nvptx-bc-path=$E2E_DEVICE_RUNTIME")
+    runtime=("--libomptarget-nvptx-bc-path=$E2E_DEVICE_RUNTIME" -Xoffload-linker "-L${E2E_DEVICE_RUNTIME%/*}")
 }
 
 # build NAME SOURCE… [FLAG…]: $work/NAME, and the code of its kernels beside it

@@ -174,14 +174,38 @@ static void threads(void)
         CHECK(a[i] == 2.0 * ROUNDS * i && b[i] == 2 * ROUNDS);
 }
 
+/* 64 MiB, outside of data regions and in one. */
+static void large(void)
+{
+    enum { LARGE = 4 << 20 };
+    double *x = malloc(LARGE * sizeof *x), *y = calloc(LARGE, sizeof *y);
+    for (int i = 0; i < LARGE; i++)
+        x[i] = i;
+    for (int r = 0; r < ROUNDS; r++) {
+#pragma omp target teams distribute parallel for map(to : x [0:LARGE]) map(tofrom : y [0:LARGE])
+        for (int i = 0; i < LARGE; i++)
+            y[i] += x[i];
+    }
+#pragma omp target data map(to : x [0:LARGE]) map(tofrom : y [0:LARGE])
+    for (int r = 0; r < ROUNDS; r++) {
+#pragma omp target teams distribute parallel for
+        for (int i = 0; i < LARGE; i++)
+            y[i] -= x[i] - 1;
+    }
+    for (int i = 0; i < LARGE; i++)
+        CHECK(y[i] == ROUNDS);
+    free(x);
+    free(y);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } all[] = {{"plain", plain},       {"numbers", numbers},   {"racy", racy},
-               {"few", few},           {"critical", critical}, {"print", print},
-               {"pointers", pointers}, {"beside", beside},     {"threads", threads}};
+    } all[] = {{"plain", plain},       {"numbers", numbers}, {"racy", racy},         {"few", few},
+               {"critical", critical}, {"print", print},     {"pointers", pointers}, {"beside", beside},
+               {"threads", threads},   {"large", large}};
     for (size_t i = 0; argc > 1 && i < sizeof all / sizeof *all; i++)
         if (strcmp(argv[1], all[i].name) == 0) {
             all[i].run();

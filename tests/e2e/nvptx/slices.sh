@@ -67,6 +67,31 @@ kinds() {
     whole "kernels print"
 }
 
+# AMD's GPUs: teams have the numbers that the device runtime for these gives, and memory and launches are libomptarget's alone.
+# LLVM 19's image for them (22's needs a linker of its own) has the variable where libomptarget looks for it.
+amd() {
+    local kind
+    with_leagues "$E2E_AMD_RUNTIME"
+    export CUDA_DOUBLE_STREAM_CONTEXT=0 # is nothing that libomptarget's CUDA plug-in cares for
+    build program "$here/slices.c"
+    build programs "$sources/programs/slices.c"
+    echo right >"$work/plain"
+    for kind in plain numbers few critical threads; do
+        right OMPDARTS_SLICE=4 OMPDARTS_BACKEND=omptarget "$work/program" $kind
+        case $kind in
+        plain | numbers | few) stats "all(k.sliced == 3 and k.whole == 3 for k in stats.kernels)" ;;
+        critical) whole "critical sections" ;;
+        esac
+    done
+    right OMPDARTS_SLICE=4 OMPDARTS_BACKEND=omptarget "$work/programs" stencil
+    stats "all(k.sliced >= 7 and k.slices == 4 for k in stats.kernels)"
+    [ -x "${E2E_NVPTX_CLANG%/*}/ld.lld" ] || return 0
+    (cd "$work" && "$E2E_NVPTX_CLANG" "${flags[@]}" --offload-arch=gfx90a -nogpulib "$here/slices.c" -o amd \
+        "-L${E2E_AMD_RUNTIME%/*}" "${folders[@]}" -lomptarget.devicertl -Wl,--save-temps) || exit 1
+    "${E2E_NVPTX_CLANG%/*}/llvm-readelf" --dyn-syms "$work"/amd.amdgcn.gfx90a.img >"$work/symbols"
+    grep -q " 12 OBJECT .* PROTECTED .* __omp_rtl_league_slice" "$work/symbols" || fail "$(cat "$work/symbols")"
+}
+
 # Programs that compute for long on few data, and one of each kind else with E2E_THOROUGH: each checks itself.
 examples() {
     local name names=(transport tracking) folder=$sources/../../examples/programs
@@ -91,7 +116,8 @@ stock() {
     echo right >"$work/plain"
     right OMPDARTS_SLICE=4 OMPDARTS_STATS=summary "$work/program" plain
     whole "without a device runtime for slices"
-    says "scripts/build-device-runtime.sh"
+    says "ompdarts: kernels plain:22, plain:25: 12 whole; each has been compiled without"
+    [ "$(grep -c "scripts/build-device-runtime.sh" "$work/err")" -eq 1 ] || fail "$ran: $(cat "$work/err")"
 }
 
 # Neither memory for copies nor a device: the kernel runs all the same, where libomptarget does not end the process.
@@ -121,6 +147,26 @@ failures() {
     done 2>/dev/null
     echo "$survived of 5 survived"
     [ $survived -gt 0 ] || fail "none has survived"
+}
+
+# 4 times a device's memory: the host version runs, and no allocation is tried that must fail. As much as a device has, but not
+# twice: kernels run there whole. By page faults, too, where the driver brings data. libomptarget alone does not say what is
+# free.
+large() {
+    with_leagues
+    build program "$here/slices.c"
+    echo right >"$work/plain"
+    export CUDA_DOUBLE_DEVICES=2
+    right OMPDARTS_SLICE=2 CUDA_DOUBLE_MEMORY=16Mi OMPDARTS_STATS=summary "$work/program" large
+    says ": 12 whole; each runs on the host, as no device has room for its data, or none is left"
+    ! grep -q "CUDA error" "$work/err" || fail "$ran: $(cat "$work/err")"
+    right OMPDARTS_SLICE=2 CUDA_DOUBLE_MEMORY=112Mi "$work/program" large
+    stats "all(k.sliced == 0 and 'memory for copies' in k.reason for k in stats.kernels)" "stats.host_tasks == 0"
+    ! grep -q "CUDA error" "$work/err" || fail "$ran: $(cat "$work/err")"
+    right OMPDARTS_SLICE=2 CUDA_DOUBLE_MEMORY=16Mi OMPDARTS_BACKEND=cuda:managed OMPDARTS_OVERSIZE=page "$work/program" large
+    export CUDA_DOUBLE_STREAM_CONTEXT=0
+    right OMPDARTS_SLICE=2 CUDA_DOUBLE_MEMORY=16Mi OMPDARTS_MEM=12Mi OMPDARTS_BACKEND=omptarget "$work/program" large
+    stats "all(k.sliced == 0 and 'on the host' in k.reason for k in stats.kernels)"
 }
 
 # What cannot be in slices is not tried again in the next run, until it is compiled anew.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Updates of what is not contiguous: two-dimensional sections with strides, both ways, synchronous and in tasks. What
- * lies between stays. (Of strided sections of one dimension clang 19 makes whole ones.)
+ * lies between stays. (Those of one dimension are moved wrongly by code of clang 19 and 22: docs/openmp.md.)
  *
  * memory: 48Ki
  */

@@ -201,6 +201,34 @@ static void the_summary_names_page_faults(void **state)
     assert_int_equal(totals.fault_ns, 750000000);
 }
 
+/* Those in slices one by one; the others by what they are whole for. */
+static void the_summary_names_kernels(void **state)
+{
+    static const char alike[] = "prints", other[] = "is long";
+    od_report_slicing kernels[] = {{.name = "a:1", .whole = 2, .reason = alike},
+                                   {.name = "b:2", .sliced = 1, .slices = 4, .whole = 3, .reason = other},
+                                   {.name = "c:3", .whole = 5, .reason = other},
+                                   {.name = "d:4", .whole = 6, .reason = "prints"},
+                                   {.name = "e:5", .sliced = 7, .slices = 2},
+                                   {.name = "f:6", .whole = 8, .reason = alike}};
+    od_report r = report;
+    (void)state;
+    r.kernels = kernels;
+    r.nkernels = sizeof kernels / sizeof *kernels;
+    has(summary_of(&r), "ompdarts: kernels a:1, d:4, f:6: 16 whole; each prints\n"
+                        "ompdarts: kernel b:2: 1 launch in 4 slices, 3 whole; it is long\n"
+                        "ompdarts: kernel c:3: 5 whole; it is long\n"
+                        "ompdarts: kernel e:5: 7 launches in 2 slices\n");
+    od_report_slicing many[11];
+    for (unsigned i = 0; i < 11; i++)
+        many[i] = (od_report_slicing){.name = "k", .whole = 1};
+    r.kernels = many;
+    r.nkernels = 8;
+    has(summary_of(&r), "ompdarts: kernels k, k, k, k, k, k, k, k: 8 whole\n");
+    r.nkernels = 11;
+    has(summary_of(&r), "ompdarts: kernels k, k, k, k, k, k, k, k and 3 more: 11 whole\n");
+}
+
 static void the_summary_names_what_held_all_tasks_on_one_device(void **state)
 {
     od_report_device two[] = {{.name = "host-0", .stats = {.tasks = 9}}, {.name = "host-1"}};
@@ -501,6 +529,7 @@ int main(void)
         cmocka_unit_test(the_summary_names_habits),
         cmocka_unit_test(the_summary_names_choices),
         cmocka_unit_test(the_summary_names_page_faults),
+        cmocka_unit_test(the_summary_names_kernels),
         cmocka_unit_test(the_summary_names_what_held_all_tasks_on_one_device),
         cmocka_unit_test(the_summary_shows_every_figure),
         cmocka_unit_test(a_run_without_transfers_shows_no_share),

@@ -120,7 +120,8 @@ static bool try_grid(od_trial *t)
     return t->leader != best;
 }
 
-/* Every policy on fewer and fewer devices, on a set of each kind; there must be room for what is near the best. */
+/* Every policy on fewer and fewer devices, on a set of each kind; there must be room for what is near the best. Those
+ * kinds come first that each number of devices has: the fastest ones. */
 static bool try_sets(od_trial *t)
 {
     enum { MOST = OD_TRIAL_MOST - 8 * OD_CANDIDATES_MAX };
@@ -128,9 +129,9 @@ static bool try_sets(od_trial *t)
     od_candidate candidate;
     const od_prediction *best = t->leader;
     od_device_sets_find(t->work.topology, od_candidates_devices(&t->work), &sets);
-    for (unsigned n = sets.most; n-- > 1 && !is_enough(t);)
-        for (unsigned i = 0; i < sets.count[n] && !is_enough(t) && t->ntried < MOST; i++)
-            for (unsigned c = 0; c < OD_CANDIDATES_ON_SET; c++)
+    for (unsigned i = 0; i < OD_SETS_ALIKE_MOST && !is_enough(t); i++)
+        for (unsigned n = sets.most; n-- > 1 && !is_enough(t) && t->ntried < MOST;)
+            for (unsigned c = 0; i < sets.count[n] && c < OD_CANDIDATES_ON_SET; c++)
                 if (od_candidates_on_set(c, sets.set[n][i], &t->work, &candidate))
                     try_one(t, &candidate);
     return t->leader != best;

@@ -216,7 +216,7 @@ static void add_task(struct copier *c, uint32_t t)
         c->copy->accesses[c->naccesses++] = (od_play_access){number_of(c, known->uses[i].item), known->uses[i].mode};
 }
 
-/* What is being loaded counts as there, what is leaving as gone. */
+/* What is leaving counts as gone. */
 static void add_resident(struct copier *c)
 {
     uint32_t count = 0;
@@ -229,9 +229,8 @@ static void add_resident(struct copier *c)
             uint32_t d = c->of_datum[r->datum->id];
             if (r->state == OD_LEAVING)
                 continue;
+            c->copy->loading[count] = r->state == OD_LOADING;
             c->copy->resident[count++] = d;
-            if (r->state == OD_LOADING)
-                od_placeset_add(&c->copy->data[d].valid, k);
         }
         c->copy->nresident[k] = count - first;
     }
@@ -293,6 +292,7 @@ static void fill_problem(struct copier *c)
                                       .nafter = c->nafter,
                                       .resident = copy->resident,
                                       .nresident = copy->nresident,
+                                      .loading = copy->loading,
                                       .topology = copy->topology,
                                       .ndevices = config->ndevices,
                                       .slots = config->slots,
@@ -322,6 +322,7 @@ static bool allocate(struct copier *c)
     copy->data = array((size_t)limit + e->known->item_ids.bound, sizeof *copy->data, &ok);
     copy->resident = array(nresident, sizeof *copy->resident, &ok);
     copy->nresident = array(e->config.ndevices, sizeof *copy->nresident, &ok);
+    copy->loading = array(nresident, sizeof *copy->loading, &ok);
     c->of_datum = array(limit, sizeof *c->of_datum, &ok);
     c->datum = array(limit, sizeof *c->datum, &ok);
     c->of_item = array(e->known->item_ids.bound, sizeof *c->of_item, &ok);
@@ -369,6 +370,7 @@ void od_engine_copy_free(od_engine_copy *copy)
     free(copy->after);
     free(copy->resident);
     free(copy->nresident);
+    free(copy->loading);
     od_topology_destroy(copy->topology);
     *copy = (od_engine_copy){0};
 }

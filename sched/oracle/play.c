@@ -109,6 +109,16 @@ static od_placeset present(const od_datum *d, od_placeset valid)
     return !od_placeset_is_empty(valid) && od_placeset_is_empty(there) ? od_placeset_of(OD_HOST) : there;
 }
 
+static void begin_loading(od_player *p)
+{
+    const uint32_t *d = p->p->resident;
+    const bool *loading = p->p->loading;
+    for (unsigned k = 0; k < p->p->ndevices; k++)
+        for (uint32_t i = 0; i < p->p->nresident[k]; i++, d++)
+            if (*loading++)
+                od_engine_begin_loading(p->engine, p->datum[*d], k);
+}
+
 static od_status make_data(od_player *p)
 {
     const od_play_problem *problem = p->p;
@@ -128,6 +138,8 @@ static od_status make_data(od_player *p)
             od_engine_begin_with(p->engine, p->datum[problem->resident[at++]], k);
     for (uint32_t d = 0; !status && d < problem->ndata; d++)
         p->datum[d]->valid = present(p->datum[d], problem->data[d].valid);
+    if (!status && problem->loading)
+        begin_loading(p);
     return status;
 }
 

@@ -42,6 +42,7 @@ typedef struct od_play_problem {
     const int32_t *priority;     /* by task; NULL: by bottom levels (levels.h) */
     const uint32_t *resident;    /* data, by device in turn, the least recently used first */
     const uint32_t *nresident;   /* by device; NULL: none */
+    const bool *loading;         /* by their place in `resident`: contents are on their way; NULL: none are */
     const od_topology *topology; /* of at least so many devices */
     unsigned ndevices, slots;
     unsigned cpus; /* CPU workers */

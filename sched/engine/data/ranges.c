@@ -348,6 +348,13 @@ od_status od_engine_begin_with(od_engine *e, od_datum *d, unsigned k)
     return od_memory_take(e, k, d, NULL) ? OD_OK : OD_EFULL;
 }
 
+void od_engine_begin_loading(od_engine *e, od_datum *d, unsigned k)
+{
+    bool somewhere = !od_placeset_is_empty(d->valid);
+    if (somewhere && d->replica[k].state == OD_PRESENT && !od_datum_is_readable(d, k))
+        od_memory_load(e, d, k, true);
+}
+
 static bool is_not_for_reruns(od_datum *d, void *arg)
 {
     bool *none = arg;

@@ -355,6 +355,17 @@ void od_engine_begin_loading(od_engine *e, od_datum *d, unsigned k)
         od_memory_load(e, d, k, true);
 }
 
+uint32_t od_engine_residents(const od_engine *e, unsigned k, od_datum **data, uint32_t most)
+{
+    uint32_t count = 0;
+    od_list_each(it, &e->device[k].resident) {
+        const od_replica *r = od_container_of(it, od_replica, lru);
+        if (r->state != OD_LEAVING && count++ < most)
+            data[count - 1] = r->datum;
+    }
+    return count;
+}
+
 static bool is_not_for_reruns(od_datum *d, void *arg)
 {
     bool *none = arg;

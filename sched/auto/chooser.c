@@ -251,7 +251,7 @@ static void propose(struct chooser *c, const od_trial *trial)
     const od_prediction *next = trial->next;
     double passed = (double)(c->begun_ns - c->batch.begun_ns) * 1e-9;
     bool to_the_end = it->seconds > 0 && trial->submitted >= it->tasks && !trial->is_part;
-    if (next &&
+    if (next && next->again < trial->present_again &&
         (next->again < clearly * trial->present_again || (to_the_end && passed + next->again < clearly * it->seconds)))
         od_iteration_propose(it, &next->candidate);
 }
@@ -309,6 +309,12 @@ static void run_choice(od_background *job)
     od_trial_run(choice->trial, choice->most_ns, &job->hurry);
 }
 
+/* What little has been done of it, or is not known, makes no difference. */
+static bool is_nearly_all(const struct chooser *c, uint64_t tasks)
+{
+    return tasks >= c->batch.iteration->tasks - c->batch.iteration->tasks / 8;
+}
+
 static struct choice *make_choice(struct chooser *c, uint64_t tasks, bool is_part, double allowed)
 {
     struct choice *choice = od_calloc(1, sizeof *choice);
@@ -329,6 +335,8 @@ static struct choice *make_choice(struct chooser *c, uint64_t tasks, bool is_par
     if (c->batch.iteration) {
         trial->comes_again = true;
         trial->iteration = *c->batch.iteration;
+        trial->plays_next = is_nearly_all(c, tasks);
+        trial->confirms = trial->plays_next && allowed >= cost_of(c, tasks, 2 * SOME);
         trial->only_schedule = c->batch.iteration->searched;
         trial->submitted = od_engine_pattern(c->e)->tasks;
         trial->improves = trial->submitted >= c->batch.iteration->tasks && !is_part;
@@ -422,8 +430,7 @@ static void begin_choice(struct chooser *c, const od_engine_stats *stats, uint64
     uint64_t known = stats->waiting + stats->unfinished;
     double allowed = allowance(c, now_ns);
     uint64_t tasks = window(c, known, allowed);
-    unsigned plays = c->batch.iteration ? 2 * SOME : c->longer ? SOME : 2; /* or of what is now, and one more */
-    if (allowed < cost_of(c, tasks, plays)) {
+    if (allowed < cost_of(c, tasks, c->longer ? SOME : 2)) { /* of what is now, and one more; then more at once */
         c->retry_ns = now_ns + later;
         return;
     }

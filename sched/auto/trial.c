@@ -270,7 +270,7 @@ static void try_settings(od_trial *t)
 static void begin_next(od_trial *t)
 {
     od_play_result result = {.seconds = (double)INFINITY};
-    if (!t->comes_again || od_rounds_init(&t->rounds, &t->copy.problem) ||
+    if (od_rounds_init(&t->rounds, &t->copy.problem) ||
         play(t, &t->rounds, &t->now.settings, (double)INFINITY, &result))
         return;
     t->copy.problem = t->rounds.problem;
@@ -316,18 +316,31 @@ static void confirm(od_trial *t)
     }
 }
 
-/* Some of the time is left for that. */
-static void try_all(od_trial *t, uint64_t begun_ns)
+/* They have been played once. */
+static void take_best(od_trial *t)
 {
-    uint64_t end_ns = t->end_ns;
-    if (t->comes_again)
-        t->end_ns = begun_ns + (end_ns - begun_ns) / 2;
-    begin_next(t);
+    od_prediction *p = next_to_confirm(t);
+    t->next = p;
+    if (p)
+        p->again = p->seconds;
+    t->present_again = t->present ? t->present->seconds : (double)INFINITY;
+}
+
+static void try_all(od_trial *t)
+{
+    if (t->plays_next)
+        begin_next(t);
     try_settings(t);
     improve(t);
+}
+
+/* Some of the time is left for playing again. */
+static void try_and_confirm(od_trial *t, uint64_t begun_ns)
+{
+    uint64_t end_ns = t->end_ns;
+    t->end_ns = begun_ns + (end_ns - begun_ns) / 2;
+    try_all(t);
     t->end_ns = end_ns;
-    if (!t->comes_again)
-        return;
     bool over = t->over;
     t->over = false;
     confirm(t);
@@ -344,7 +357,12 @@ void od_trial_run(od_trial *t, uint64_t most_ns, const atomic_bool *hurry)
     t->copy.problem.findings = &t->findings;
     t->copy.problem.stop = is_over;
     t->copy.problem.stop_data = t;
-    try_all(t, begun_ns);
+    if (t->confirms)
+        try_and_confirm(t, begun_ns);
+    else
+        try_all(t);
+    if (t->comes_again && !t->confirms)
+        take_best(t);
     t->copy.problem.priority = NULL;
     t->copy.problem.findings = NULL;
     free(levels);

@@ -47,6 +47,7 @@ struct chooser {
         uint64_t begun_ns;
         od_iteration *iteration; /* NULL: not recognised */
         bool looked;             /* whether it is one that comes again */
+        bool first;              /* in another process: data will be where they were this time */
         bool changed;            /* other settings have been adopted, after its beginning */
         bool tried;              /* better settings have been looked for */
         unsigned position;       /* in the list of candidates, where there was no more time */
@@ -309,12 +310,6 @@ static void run_choice(od_background *job)
     od_trial_run(choice->trial, choice->most_ns, &job->hurry);
 }
 
-/* What little has been done of it, or is not known, makes no difference. */
-static bool is_nearly_all(const struct chooser *c, uint64_t tasks)
-{
-    return tasks >= c->batch.iteration->tasks - c->batch.iteration->tasks / 8;
-}
-
 static struct choice *make_choice(struct chooser *c, uint64_t tasks, bool is_part, double allowed)
 {
     struct choice *choice = od_calloc(1, sizeof *choice);
@@ -335,7 +330,7 @@ static struct choice *make_choice(struct chooser *c, uint64_t tasks, bool is_par
     if (c->batch.iteration) {
         trial->comes_again = true;
         trial->iteration = *c->batch.iteration;
-        trial->plays_next = is_nearly_all(c, tasks);
+        trial->plays_next = !c->batch.first && 8 * tasks >= 7 * c->batch.iteration->tasks; /* nearly all is known */
         trial->confirms = trial->plays_next && allowed >= cost_of(c, tasks, 2 * SOME);
         trial->only_schedule = c->batch.iteration->searched;
         trial->submitted = od_engine_pattern(c->e)->tasks;
@@ -468,6 +463,7 @@ static od_iteration *recall(struct chooser *c, od_iterations *all, const od_patt
 static void recognise(struct chooser *c, const od_pattern *pattern)
 {
     od_iteration *it = od_iterations_find(&c->iterations, pattern);
+    c->batch.first = !it;
     if (!it)
         it = recall(c, &c->beginnings, pattern);
     c->batch.looked = true;

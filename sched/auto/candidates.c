@@ -62,8 +62,7 @@ static const struct kind {
     {"rcm", "belady", 0, 0, true},
 };
 
-/* What the user has left open. */
-static bool leaves_rule(const od_settings *given)
+bool od_candidates_may_set_rule(const od_settings *given)
 {
     return given->evict == od_evict_find(given->policy.ops->default_evict);
 }
@@ -126,7 +125,7 @@ static bool complete(const struct kind *kind, const od_work *work, od_candidate 
         !is_another(kind->policy, work) ||
         od_policy_choose(kind->policy, &c->settings.policy, error, sizeof error))
         return false;
-    if (leaves_rule(given))
+    if (od_candidates_may_set_rule(given))
         c->settings.evict = od_evict_find(kind->rule);
     c->settings.policy.ahead = given->policy.ahead ? given->policy.ahead : kind->ahead;
     if (given->active <= 0)

@@ -51,6 +51,8 @@ unsigned od_candidates_on_near_sets(od_candidate *candidates, unsigned most, con
                                     const od_work *work);
 /* A policy with its options that candidates may have, by its name; NULL: there is none. */
 const char *od_candidates_policy(const char *name);
+/* The user has left the eviction rule open. */
+bool od_candidates_may_set_rule(const od_settings *given);
 /* Devices that are not lost, bit k: device k. */
 od_placeset od_candidates_devices(const od_work *work);
 

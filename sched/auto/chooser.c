@@ -47,6 +47,7 @@ struct chooser {
         uint64_t begun_ns;
         od_iteration *iteration; /* NULL: not recognised */
         bool looked;             /* whether it is one that comes again */
+        bool first;              /* in another process: data will be where they were this time */
         bool changed;            /* other settings have been adopted, after its beginning */
         bool tried;              /* better settings have been looked for */
         unsigned position;       /* in the list of candidates, where there was no more time */
@@ -165,7 +166,7 @@ static bool is_one_of(const od_iterations *all, const od_schedule *s)
 {
     bool used = false;
     for (const od_iteration *it = all->kept; !used && it < all->kept + all->count; it++) {
-        used = it->draft == s || is_followed(&it->best, s) || is_followed(&it->next, s);
+        used = it->draft == s || is_followed(&it->best, s) || is_followed(&it->next, s) || is_followed(&it->former, s);
         for (unsigned i = 0; !used && i < it->nrefuted; i++)
             used = is_followed(&it->refuted[i].settings, s);
     }
@@ -243,26 +244,16 @@ static void note(struct chooser *c, const od_trial *trial, bool adopted)
     od_engine_chosen(c->e, choice);
 }
 
-/* The best that the next iteration may try. */
-static const od_prediction *next_to_try(const od_iteration *it, const od_trial *trial)
-{
-    const od_prediction *next = NULL;
-    for (const od_prediction *p = trial->tried; p < trial->tried + trial->ntried; p++)
-        if (!p->at_least && od_iteration_may_try(it, &p->candidate) && (!next || p->seconds < next->seconds))
-            next = p;
-    return next;
-}
-
 /* It is expected to be faster than what is now, or than what that took in fact. */
 static void propose(struct chooser *c, const od_trial *trial)
 {
     static const double clearly = 0.98;
     od_iteration *it = c->batch.iteration;
-    const od_prediction *next = next_to_try(it, trial), *present = trial->present;
+    const od_prediction *next = trial->next;
     double passed = (double)(c->begun_ns - c->batch.begun_ns) * 1e-9;
     bool to_the_end = it->seconds > 0 && trial->submitted >= it->tasks && !trial->is_part;
-    if (next && ((present && next->seconds < clearly * present->seconds) ||
-                 (to_the_end && passed + next->seconds < clearly * it->seconds)))
+    if (next && next->again < trial->present_again &&
+        (next->again < clearly * trial->present_again || (to_the_end && passed + next->again < clearly * it->seconds)))
         od_iteration_propose(it, &next->candidate);
 }
 
@@ -337,6 +328,10 @@ static struct choice *make_choice(struct chooser *c, uint64_t tasks, bool is_par
     trial->is_part = is_part;
     trial->only_near = c->listed && !c->batch.iteration;
     if (c->batch.iteration) {
+        trial->comes_again = true;
+        trial->iteration = *c->batch.iteration;
+        trial->plays_next = !c->batch.first && 8 * tasks >= 7 * c->batch.iteration->tasks; /* nearly all is known */
+        trial->confirms = trial->plays_next && allowed >= cost_of(c, tasks, 2 * SOME);
         trial->only_schedule = c->batch.iteration->searched;
         trial->submitted = od_engine_pattern(c->e)->tasks;
         trial->improves = trial->submitted >= c->batch.iteration->tasks && !is_part;
@@ -468,6 +463,7 @@ static od_iteration *recall(struct chooser *c, od_iterations *all, const od_patt
 static void recognise(struct chooser *c, const od_pattern *pattern)
 {
     od_iteration *it = od_iterations_find(&c->iterations, pattern);
+    c->batch.first = !it;
     if (!it)
         it = recall(c, &c->beginnings, pattern);
     c->batch.looked = true;

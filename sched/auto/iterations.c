@@ -39,27 +39,48 @@ static od_iteration new_one(const od_pattern *pattern, const od_candidate *setti
                           .plain = *settings};
 }
 
-static void refute(od_iteration *it, double seconds)
+static void refute(od_iteration *it, const od_candidate *settings, double seconds)
 {
-    it->proposed = false;
-    it->refuted[it->nrefuted++] = (od_refuted){it->next, seconds, it->rounds};
+    if (it->nrefuted < OD_ITERATIONS_REFUTED)
+        it->refuted[it->nrefuted++] = (od_refuted){*settings, seconds, it->rounds};
 }
+
+static void take_best(od_iteration *it, const od_candidate *best, double seconds)
+{
+    it->best = *best;
+    it->seconds = it->fastest = seconds;
+    it->times = 1;
+    it->slower = 0;
+    if (!od_schedule_of(&best->settings)) {
+        it->plain = *best;
+        it->plain_seconds = seconds;
+    }
+}
+
+static const double clearly = 1.05, by_far = 1.15;
 
 /* What was expected to be faster has been tried. */
 static void judge(od_iteration *it, double seconds)
 {
+    bool once_more = !it->tried_once && seconds >= it->seconds && seconds < by_far * it->seconds;
+    it->tried_once = it->proposed = once_more;
+    if (once_more)
+        return;
     if (seconds >= it->seconds) {
-        refute(it, seconds);
+        refute(it, &it->next, seconds);
         return;
     }
-    it->proposed = false;
-    it->best = it->next;
-    it->seconds = it->fastest = seconds;
-    it->slower = 0;
-    if (!od_schedule_of(&it->best.settings)) {
-        it->plain = it->best;
-        it->plain_seconds = seconds;
-    }
+    it->former = it->best;
+    it->former_seconds = it->seconds;
+    take_best(it, &it->next, seconds);
+}
+
+/* The first time found data where others had left them: what is no faster from then on gives way again. */
+static void go_back(od_iteration *it)
+{
+    refute(it, &it->best, it->seconds);
+    take_best(it, &it->former, it->former_seconds);
+    it->former_seconds = 0;
 }
 
 enum { SLOWER = 2 }; /* once may be chance */
@@ -73,8 +94,9 @@ static bool has_slowed(const od_iteration *it)
  * others are tried at once, and looked for among all. */
 static void note_best(od_iteration *it, double seconds)
 {
-    static const double clearly = 1.05, by_far = 1.15;
-    it->seconds = seconds;
+    enum { FEW = 4 };
+    it->times++;
+    it->seconds += (seconds - it->seconds) / (it->times < FEW ? it->times : FEW);
     if (it->fastest <= 0 || seconds < it->fastest)
         it->fastest = seconds;
     if (seconds > by_far * it->fastest)
@@ -82,6 +104,8 @@ static void note_best(od_iteration *it, double seconds)
     else
         it->slower = seconds > clearly * it->fastest ? it->slower + 1 : 0;
     it->searched &= !has_slowed(it);
+    if (it->former_seconds > 0 && it->seconds > it->former_seconds)
+        go_back(it);
 }
 
 void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_candidate *used, double seconds)
@@ -135,4 +159,5 @@ void od_iteration_propose(od_iteration *it, const od_candidate *candidate)
         return;
     it->next = *candidate;
     it->proposed = true;
+    it->tried_once = false;
 }

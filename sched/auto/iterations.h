@@ -4,7 +4,9 @@
  *
  * A batch is recognised by its first tasks (sched/graph/pattern.h). From then on it has the settings that were best
  * the last times, and nothing is played for a part of it. When all of it is known the oracle looks for better ones; an
- * iteration tries them, and they stay only if it was in fact faster. After a few that were not, no more are tried. Once
+ * iteration tries them, and they stay only if it was in fact faster, and those after it are, too. What was a little
+ * slower is tried once more, since data lay where others had left them. After a few that were not faster, no more are
+ * tried. Once
  * all settings have been gone through, it is a schedule of its own (schedule.h) that is improved from one iteration to
  * the next (improve.h), and tried where it is expected to be clearly faster. The first iteration finds data elsewhere
  * than the others do, and counts for none of this.
@@ -31,11 +33,15 @@ typedef struct od_iteration {
     od_candidate best;
     od_candidate plain; /* the best that follow no schedule */
     double plain_seconds; /* with these; 0: not known */
-    double seconds;       /* with the best, the last time; 0: not known yet */
-    double fastest;       /* with the best so far, likewise */
+    double seconds;       /* with the best, on the average of the last few times; 0: not known yet */
+    double fastest;       /* with the best so far; likewise */
+    unsigned times;       /* that it has had the best since they are */
+    od_candidate former;  /* what was the best before them */
+    double former_seconds; /* with these, likewise; 0: there are none */
     unsigned slower;      /* so many in a row took clearly longer than that; one by far counts twice */
     od_candidate next; /* expected to be faster */
     bool proposed;     /* there is a next one */
+    bool tried_once;   /* it was slower, but not by far: it found data where others had left them */
     uint64_t rounds;   /* so far, but for the first one */
     unsigned nrefuted;
     od_refuted refuted[OD_ITERATIONS_REFUTED];

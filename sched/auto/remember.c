@@ -20,7 +20,7 @@ bool od_candidate_write(const od_candidate *c, char *line, size_t size)
 
 static bool is_as_given(const od_settings *s, const od_settings *given)
 {
-    bool rule = given->evict == od_evict_find(given->policy.ops->default_evict) || s->evict == given->evict;
+    bool rule = od_candidates_may_set_rule(given) || s->evict == given->evict;
     bool ahead = !given->policy.ahead || s->policy.ahead == given->policy.ahead;
     bool active = given->active <= 0 || s->active == given->active;
     return rule && ahead && active && s->devices_only >= given->devices_only;

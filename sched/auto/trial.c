@@ -40,6 +40,7 @@ od_trial *od_trial_create(od_engine *engine, uint64_t most, const od_settings *g
 
 void od_trial_destroy(od_trial *t)
 {
+    od_rounds_free(&t->rounds);
     od_engine_copy_free(&t->copy);
     od_findings_free(&t->findings);
     free(t->improved);
@@ -61,8 +62,8 @@ static bool was_tried(const od_trial *t, const od_candidate *candidate)
     return false;
 }
 
-/* A schedule is one of the graph, of which the problem is a part. */
-static od_status play(od_trial *t, const od_settings *settings, double limit, od_play_result *result)
+/* A schedule is one of the graph, of which the problem is a part. With `rounds` the next of these is played. */
+static od_status play(od_trial *t, od_rounds *rounds, const od_settings *settings, double limit, od_play_result *result)
 {
     const od_schedule *schedule = od_schedule_of(settings);
     od_settings s = *settings;
@@ -72,7 +73,8 @@ static od_status play(od_trial *t, const od_settings *settings, double limit, od
     if (part)
         s = od_schedule_settings(part, settings);
     t->nplays++;
-    od_status status = od_play(&t->copy.problem, &s, limit, result);
+    od_status status =
+        rounds ? od_rounds_play(rounds, &s, limit, result) : od_play(&t->copy.problem, &s, limit, result);
     free(part);
     return status;
 }
@@ -83,9 +85,12 @@ static const od_prediction *try_one(od_trial *t, const od_candidate *candidate)
     od_play_result result = {.seconds = (double)INFINITY};
     od_prediction *p = &t->tried[t->ntried];
     if (t->ntried == OD_TRIAL_MOST || is_over(t) || was_tried(t, candidate) ||
-        play(t, &candidate->settings, least(t), &result))
+        play(t, NULL, &candidate->settings, least(t), &result))
         return NULL;
-    *p = (od_prediction){*candidate, result.seconds, result.halfway, isinf(result.seconds)};
+    *p = (od_prediction){.candidate = *candidate,
+                         .seconds = result.seconds,
+                         .halfway = result.halfway,
+                         .at_least = isinf(result.seconds)};
     if (p->at_least)
         p->seconds = result.at_least;
     else if (p->seconds < least(t))
@@ -120,7 +125,8 @@ static bool try_grid(od_trial *t)
     return t->leader != best;
 }
 
-/* Every policy on fewer and fewer devices, on a set of each kind; there must be room for what is near the best. */
+/* Every policy on fewer and fewer devices, on a set of each kind; there must be room for what is near the best. Those
+ * kinds come first that each number of devices has: the fastest ones. */
 static bool try_sets(od_trial *t)
 {
     enum { MOST = OD_TRIAL_MOST - 8 * OD_CANDIDATES_MAX };
@@ -128,9 +134,9 @@ static bool try_sets(od_trial *t)
     od_candidate candidate;
     const od_prediction *best = t->leader;
     od_device_sets_find(t->work.topology, od_candidates_devices(&t->work), &sets);
-    for (unsigned n = sets.most; n-- > 1 && !is_enough(t);)
-        for (unsigned i = 0; i < sets.count[n] && !is_enough(t) && t->ntried < MOST; i++)
-            for (unsigned c = 0; c < OD_CANDIDATES_ON_SET; c++)
+    for (unsigned i = 0; i < OD_SETS_ALIKE_MOST && !is_enough(t); i++)
+        for (unsigned n = sets.most; n-- > 1 && !is_enough(t) && t->ntried < MOST;)
+            for (unsigned c = 0; i < sets.count[n] && c < OD_CANDIDATES_ON_SET; c++)
                 if (od_candidates_on_set(c, sets.set[n][i], &t->work, &candidate))
                     try_one(t, &candidate);
     return t->leader != best;
@@ -212,7 +218,7 @@ static void add_schedule(od_trial *t, const od_settings *others, double seconds)
 static bool may_improve(const od_trial *t)
 {
     enum { MOST_TASKS = 4000 };
-    bool open = t->given.active <= 0 && t->given.evict == od_evict_find(t->given.policy.ops->default_evict);
+    bool open = t->given.active <= 0 && od_candidates_may_set_rule(&t->given);
     return t->improves && open && t->best && !t->over && !t->copy.problem.cpus && t->work.ntasks <= MOST_TASKS &&
            t->ntried < OD_TRIAL_MOST;
 }
@@ -258,10 +264,87 @@ static void try_settings(od_trial *t)
     search(t);
 }
 
+/* --- what comes again ------------------------------------------------------------------------- */
+
+/* From here on it is about the next time. */
+static void begin_next(od_trial *t)
+{
+    od_play_result result = {.seconds = (double)INFINITY};
+    if (od_rounds_init(&t->rounds, &t->copy.problem) ||
+        play(t, &t->rounds, &t->now.settings, (double)INFINITY, &result))
+        return;
+    t->copy.problem = t->rounds.problem;
+    t->least = od_play_least(&t->copy.problem);
+}
+
+enum { SUCCESSION = 3, CONFIRMED = 10 }; /* rounds; settings, at most */
+
+/* Seconds of a round on the average; infinite: more than the limit. */
+static double play_again(od_trial *t, const od_settings *settings, double limit)
+{
+    od_rounds rounds;
+    od_status status = od_rounds_init(&rounds, &t->copy.problem);
+    double sum = 0;
+    for (unsigned i = 0; !status && i < SUCCESSION && isfinite(sum); i++) {
+        od_play_result result = {.seconds = (double)INFINITY};
+        status = play(t, &rounds, settings, SUCCESSION * limit - sum, &result);
+        sum += result.seconds;
+    }
+    od_rounds_free(&rounds);
+    return status ? (double)INFINITY : sum / SUCCESSION;
+}
+
+/* The best, the first time, of those that may be tried and have not been played again; NULL: there is none. */
+static od_prediction *next_to_confirm(od_trial *t)
+{
+    od_prediction *next = NULL;
+    for (od_prediction *p = t->tried; p < t->tried + t->ntried; p++)
+        if (!p->at_least && p->again <= 0 && od_iteration_may_try(&t->iteration, &p->candidate) &&
+            (!next || p->seconds < next->seconds))
+            next = p;
+    return next;
+}
+
+static void confirm(od_trial *t)
+{
+    od_prediction *p = NULL;
+    t->present_again = t->present ? play_again(t, &t->now.settings, (double)INFINITY) : (double)INFINITY;
+    for (unsigned i = 0; i < CONFIRMED && !is_over(t) && (p = next_to_confirm(t)); i++) {
+        p->again = play_again(t, &p->candidate.settings, t->next ? t->next->again : (double)INFINITY);
+        if (!t->over && isfinite(p->again))
+            t->next = p;
+    }
+}
+
+/* They have been played once. */
+static void take_best(od_trial *t)
+{
+    od_prediction *p = next_to_confirm(t);
+    t->next = p;
+    if (p)
+        p->again = p->seconds;
+    t->present_again = t->present ? t->present->seconds : (double)INFINITY;
+}
+
 static void try_all(od_trial *t)
 {
+    if (t->plays_next)
+        begin_next(t);
     try_settings(t);
     improve(t);
+}
+
+/* Some of the time is left for playing again. */
+static void try_and_confirm(od_trial *t, uint64_t begun_ns)
+{
+    uint64_t end_ns = t->end_ns;
+    t->end_ns = begun_ns + (end_ns - begun_ns) / 2;
+    try_all(t);
+    t->end_ns = end_ns;
+    bool over = t->over;
+    t->over = false;
+    confirm(t);
+    t->over |= over;
 }
 
 void od_trial_run(od_trial *t, uint64_t most_ns, const atomic_bool *hurry)
@@ -274,7 +357,12 @@ void od_trial_run(od_trial *t, uint64_t most_ns, const atomic_bool *hurry)
     t->copy.problem.findings = &t->findings;
     t->copy.problem.stop = is_over;
     t->copy.problem.stop_data = t;
-    try_all(t);
+    if (t->confirms)
+        try_and_confirm(t, begun_ns);
+    else
+        try_all(t);
+    if (t->comes_again && !t->confirms)
+        take_best(t);
     t->copy.problem.priority = NULL;
     t->copy.problem.findings = NULL;
     free(levels);

@@ -5,7 +5,10 @@
  * other combinations, and if one of those is the best, what is near it. Where there are CPU workers all of it is done
  * with them, then without.
  *
- * Where the graph comes again a schedule is improved (improve.h) as long as there is time.
+ * Where the graph comes again, and nearly all of it is known, it is played as the next iteration will find it: once the
+ * settings of now have done what is known. A schedule is improved (improve.h) as long as there is time; and those that
+ * are expected to be the fastest then are played several times in succession, since each time finds data where the one
+ * before has left them.
  *
  * A play ends as soon as it cannot be better than the best so far; what is known of it then is a lower bound. When the
  * trial has had its processor time, it ends too, in the middle of a play.
@@ -14,7 +17,8 @@
 #define OD_SCHED_AUTO_TRIAL_H
 
 #include "sched/auto/candidates.h"
-#include "sched/auto/schedule.h"
+#include "sched/auto/iterations.h"
+#include "sched/auto/rounds.h"
 #include "sched/engine/copy.h"
 #include "sched/phase/findings.h"
 
@@ -25,6 +29,7 @@ typedef struct od_prediction {
     double seconds; /* until all is done */
     double halfway; /* until half of the tasks are; not known of a lower bound */
     bool at_least;  /* `seconds` is a lower bound */
+    double again;   /* seconds on the average of a few times in succession, where all comes again; 0: not played */
 } od_prediction;
 
 typedef struct od_trial {
@@ -44,12 +49,19 @@ typedef struct od_trial {
     bool only_near; /* set by the caller: candidates have been played before, what is near `now` is left */
     bool listed;    /* all candidates have been played */
     /* Of a graph that comes again; set by the caller. */
+    bool comes_again;
+    bool plays_next;          /* its next time; else what is left of this one */
+    bool confirms;            /* and a few times in succession: there is time for it */
+    od_iteration iteration;   /* as it is then */
     bool improves;            /* a schedule is looked for */
     bool only_schedule;       /* nothing else is: settings have been gone through */
     unsigned position;        /* in the list of candidates, to begin with; afterwards: to go on with */
     const od_schedule *draft; /* to begin with; NULL: as the best settings carry it out */
     unsigned schedules;       /* so many there have been */
     od_schedule *improved;    /* better than the draft; the caller may take it; NULL: none was found */
+    od_rounds rounds;         /* its next time */
+    const od_prediction *next; /* the best of those that may be tried; NULL: none was found */
+    double present_again;      /* as od_prediction.again, with the settings of now; infinite: not known */
     /* The caller's, of when the trial was made. */
     uint64_t submitted; /* tasks of the batch */
     bool is_part;       /* more are known than are played */

@@ -99,14 +99,22 @@ static double starting_seconds(const od_engine *e)
     return tasks >= ENOUGH ? fmax(ns, 0) * 1e-9 / (double)tasks : 0;
 }
 
+/* Seconds that it has run, on a device as `duration` counts. */
+static double passed_of(const struct copier *c, const od_known_task *known)
+{
+    const od_task *t = known->task;
+    if (!t || t->state != OD_TASK_RUNNING)
+        return 0;
+    double passed = (double)(c->now_ns - t->start_ns) * 1e-9;
+    return t->place == OD_HOST ? passed
+                               : passed / od_policy_slowness(&c->e->env, known->speed_class, (unsigned)t->place);
+}
+
 /* On a device, what is left of it, as `duration` counts. */
 static double seconds_of(const struct copier *c, const od_known_task *known)
 {
-    double seconds = known->seconds + c->starting;
-    if (known->task && known->task->state == OD_TASK_RUNNING && known->task->place != OD_HOST)
-        seconds -= (double)(c->now_ns - known->task->start_ns) * 1e-9 /
-                   od_policy_slowness(&c->e->env, known->speed_class, (unsigned)known->task->place);
-    return fmax(seconds, least);
+    bool on_host = known->task && known->task->place == OD_HOST;
+    return fmax(known->seconds + c->starting - (on_host ? 0 : passed_of(c, known)), least);
 }
 
 /* On a CPU worker, what is left of it; negative: it may not run there. */
@@ -119,9 +127,7 @@ static double host_seconds_of(const struct copier *c, const od_known_task *known
         return -1;
     seconds = fmax(seconds, 0);
     seconds = od_host_seconds(c->e, seconds, known->seconds);
-    if (t && t->state == OD_TASK_RUNNING && t->place == OD_HOST)
-        seconds -= (double)(c->now_ns - t->start_ns) * 1e-9;
-    return fmax(seconds, least);
+    return fmax(seconds - (t && t->place == OD_HOST ? passed_of(c, known) : 0), least);
 }
 
 static int bound_of(const struct copier *c, const od_known_task *known)
@@ -210,13 +216,15 @@ static void add_task(struct copier *c, uint32_t t)
     task->speed_class = known->speed_class;
     task->host_seconds = host_seconds_of(c, known);
     task->bound = bound_of(c, known);
+    task->given = known->task && task->bound != known->task->bound;
+    task->passed = passed_of(c, known);
     task->first_access = c->naccesses;
     task->naccess = known->nuses;
     for (uint32_t i = 0; i < known->nuses; i++)
         c->copy->accesses[c->naccesses++] = (od_play_access){number_of(c, known->uses[i].item), known->uses[i].mode};
 }
 
-/* What is being loaded counts as there, what is leaving as gone. */
+/* What is leaving counts as gone. */
 static void add_resident(struct copier *c)
 {
     uint32_t count = 0;
@@ -229,9 +237,8 @@ static void add_resident(struct copier *c)
             uint32_t d = c->of_datum[r->datum->id];
             if (r->state == OD_LEAVING)
                 continue;
+            c->copy->loading[count] = r->state == OD_LOADING;
             c->copy->resident[count++] = d;
-            if (r->state == OD_LOADING)
-                od_placeset_add(&c->copy->data[d].valid, k);
         }
         c->copy->nresident[k] = count - first;
     }
@@ -293,6 +300,7 @@ static void fill_problem(struct copier *c)
                                       .nafter = c->nafter,
                                       .resident = copy->resident,
                                       .nresident = copy->nresident,
+                                      .loading = copy->loading,
                                       .topology = copy->topology,
                                       .ndevices = config->ndevices,
                                       .slots = config->slots,
@@ -322,6 +330,7 @@ static bool allocate(struct copier *c)
     copy->data = array((size_t)limit + e->known->item_ids.bound, sizeof *copy->data, &ok);
     copy->resident = array(nresident, sizeof *copy->resident, &ok);
     copy->nresident = array(e->config.ndevices, sizeof *copy->nresident, &ok);
+    copy->loading = array(nresident, sizeof *copy->loading, &ok);
     c->of_datum = array(limit, sizeof *c->of_datum, &ok);
     c->datum = array(limit, sizeof *c->datum, &ok);
     c->of_item = array(e->known->item_ids.bound, sizeof *c->of_item, &ok);
@@ -369,6 +378,7 @@ void od_engine_copy_free(od_engine_copy *copy)
     free(copy->after);
     free(copy->resident);
     free(copy->nresident);
+    free(copy->loading);
     od_topology_destroy(copy->topology);
     *copy = (od_engine_copy){0};
 }

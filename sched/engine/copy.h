@@ -11,6 +11,7 @@ typedef struct od_engine_copy {
     od_play_access *accesses;
     od_play_datum *data;
     uint32_t *after, *resident, *nresident;
+    bool *loading;
     od_topology *topology;
 } od_engine_copy;
 

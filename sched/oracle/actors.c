@@ -120,7 +120,7 @@ void od_actors_start(od_player *p, unsigned k, uint32_t task)
     od_actors_wake(p, k, OD_DIRECTIONS);
 }
 
-static void make_ready(od_player *p, uint32_t t)
+void od_actors_hand_over(od_player *p, uint32_t t)
 {
     od_task *task = &p->task[t];
     if (p->submission) {
@@ -139,7 +139,7 @@ static void hand_over(od_player *p)
         return;
     od_engine_hold(p->engine);
     while (p->first_ready < p->nready)
-        make_ready(p, p->ready[p->first_ready++]);
+        od_actors_hand_over(p, p->ready[p->first_ready++]);
     od_engine_resume(p->engine);
 }
 

@@ -84,6 +84,8 @@ void od_actors_free(od_player *player);
 void od_actors_start(od_player *player, unsigned k, uint32_t task);
 /* Work for a queue (or, with OD_DIRECTIONS, for a worker) of the device, once the engine has returned. */
 void od_actors_wake(od_player *player, unsigned k, od_direction direction);
+/* The engine is told of a task that waits for nothing. */
+void od_actors_hand_over(od_player *player, uint32_t task);
 /* It is done: those that waited for it only become ready. */
 void od_actors_complete(od_player *player, uint32_t task);
 /* Seconds from the beginning to the end, even if all devices computed without a break from now on. */

@@ -109,6 +109,16 @@ static od_placeset present(const od_datum *d, od_placeset valid)
     return !od_placeset_is_empty(valid) && od_placeset_is_empty(there) ? od_placeset_of(OD_HOST) : there;
 }
 
+static void begin_loading(od_player *p)
+{
+    const uint32_t *d = p->p->resident;
+    const bool *loading = p->p->loading;
+    for (unsigned k = 0; k < p->p->ndevices; k++)
+        for (uint32_t i = 0; i < p->p->nresident[k]; i++, d++)
+            if (*loading++)
+                od_engine_begin_loading(p->engine, p->datum[*d], k);
+}
+
 static od_status make_data(od_player *p)
 {
     const od_play_problem *problem = p->p;
@@ -128,6 +138,8 @@ static od_status make_data(od_player *p)
             od_engine_begin_with(p->engine, p->datum[problem->resident[at++]], k);
     for (uint32_t d = 0; !status && d < problem->ndata; d++)
         p->datum[d]->valid = present(p->datum[d], problem->data[d].valid);
+    if (!status && problem->loading)
+        begin_loading(p);
     return status;
 }
 
@@ -182,10 +194,26 @@ static void submit(od_player *p, uint32_t t)
     p->submission[t] = od_engine_submit(p->engine, task->kind, task->speed_class, task->duration, uses, count);
 }
 
+/* Policies decide on the first ones before they know the others. */
+static void create_tasks(od_player *p)
+{
+    for (uint32_t t = 0; t < p->p->ntasks; t++) {
+        if (p->submission)
+            submit(p, t);
+        if (p->waiting_for[t] == 0)
+            od_actors_hand_over(p, t);
+    }
+    od_engine_await(p->engine, true);
+}
+
 static void begin(od_player *p)
 {
     for (od_placeset_walk at = od_placeset_begin(p->p->lost); od_placeset_next(&at);)
         od_engine_device_lost(p->engine, at.place);
+    if (p->p->arrives) {
+        create_tasks(p);
+        return;
+    }
     for (uint32_t t = 0; p->submission && t < p->p->ntasks; t++)
         if (p->p->tasks[t].bound != OD_HOST)
             submit(p, t);
@@ -261,6 +289,38 @@ static void note_beginnings(const od_player *p, od_play_began *began)
     qsort(began, p->p->ntasks, sizeof *began, by_beginning);
 }
 
+static int by_base(const void *a, const void *b)
+{
+    uintptr_t x = (*(od_datum *const *)a)->base, y = (*(od_datum *const *)b)->base;
+    return (x > y) - (x < y);
+}
+
+/* What is still being loaded counts as there. */
+static void note_left(const od_player *p, const od_play_left *left, od_datum **resident)
+{
+    uint32_t count = 0, ndata = p->p->ndata;
+    for (uint32_t d = 0; d < ndata; d++)
+        left->valid[d] = p->datum[d]->valid;
+    for (unsigned k = 0; k < p->p->ndevices; k++) {
+        left->nresident[k] = od_engine_residents(p->engine, k, resident, ndata);
+        for (uint32_t i = 0; i < left->nresident[k]; i++) {
+            od_datum **found = bsearch(&resident[i], p->datum, ndata, sizeof *p->datum, by_base);
+            left->resident[count++] = (uint32_t)(found - p->datum);
+            od_placeset_add(&left->valid[found - p->datum], k);
+        }
+    }
+}
+
+static od_status keep_left(const od_player *p, const od_play_left *left)
+{
+    od_datum **resident = od_malloc((p->p->ndata + (size_t)1) * sizeof *resident);
+    if (!resident)
+        return OD_ENOMEM;
+    note_left(p, left, resident);
+    free(resident);
+    return OD_OK;
+}
+
 od_status od_play(const od_play_problem *problem, const od_settings *settings, double limit, od_play_result *result)
 {
     if (!fits(problem))
@@ -291,6 +351,8 @@ od_status od_play(const od_play_problem *problem, const od_settings *settings, d
             od_engine_stats_get(p->engine, result->all);
         for (unsigned k = 0; result->device && k < problem->ndevices; k++)
             od_engine_device_stats(p->engine, k, &result->device[k]);
+        if (!status && result->left && isfinite(result->seconds))
+            status = keep_left(p, result->left);
     }
     release(p);
     return status;

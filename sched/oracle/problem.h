@@ -23,6 +23,8 @@ typedef struct od_play_task {
     const void *kind;    /* as in od_task, like the next */
     unsigned speed_class;
     int bound;        /* the device that it has been given to, OD_HOST where a CPU worker runs it, or OD_NOWHERE */
+    bool given;       /* it has begun, or is about to: if it comes again, it may run elsewhere */
+    double passed;    /* seconds that it has run already */
     uint32_t first_access, naccess;
     uint32_t first_after, nafter; /* tasks that wait for it */
     uint32_t before;              /* how many it waits for */
@@ -39,9 +41,11 @@ typedef struct od_play_problem {
     const uint32_t *after; /* numbers of tasks */
     const od_play_datum *data;
     uint32_t ntasks, ndata, naccesses, nafter;
+    bool arrives;                /* tasks come one by one, as a program creates them; else all are there */
     const int32_t *priority;     /* by task; NULL: by bottom levels (levels.h) */
     const uint32_t *resident;    /* data, by device in turn, the least recently used first */
     const uint32_t *nresident;   /* by device; NULL: none */
+    const bool *loading;         /* by their place in `resident`: contents are on their way; NULL: none are */
     const od_topology *topology; /* of at least so many devices */
     unsigned ndevices, slots;
     unsigned cpus; /* CPU workers */
@@ -61,6 +65,13 @@ typedef struct od_play_began {
     uint64_t ns;
 } od_play_began;
 
+/* What is where at the end. All arrays are the caller's. */
+typedef struct od_play_left {
+    od_placeset *valid; /* by datum */
+    uint32_t *resident; /* as in od_play_problem; room for all data on each device */
+    uint32_t *nresident;
+} od_play_left;
+
 typedef struct od_play_result {
     double seconds;          /* until the last task has ended; infinite: not before the limit, or it was stopped */
     double at_least;         /* seconds that it takes at least, as far as it was played */
@@ -70,6 +81,7 @@ typedef struct od_play_result {
     uint64_t *sent, *received; /* by node, the caller's: bytes that have left it, and come; NULL: not asked for. The
                                 * program is on the first one */
     od_play_began *began;    /* by task, the caller's, in the order in which they began; NULL: not asked for */
+    const od_play_left *left; /* likewise; of what is played to its end */
 } od_play_result;
 
 #endif

@@ -3,7 +3,9 @@
 #include "world.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MEGA = 1000000 };
 static const double latency = 10e-6, bus = 12e9;
@@ -245,6 +247,75 @@ static void test_unequal_devices(void **unused)
     }
 }
 
+/* Devices with links of their own, so many GB/s each way, below one that all share. */
+static void write_routes(FILE *file, unsigned k, unsigned n)
+{
+    static const char route[] =
+        "<route src='%s' dst='%s' symmetrical='NO'><link_ctn id='latency'/><link_ctn id='%s-out'/>"
+        "<link_ctn id='%s-in'/></route>\n";
+    char one[16], other[16];
+    snprintf(one, sizeof one, "gpu%u", k);
+    fprintf(file, route, "ram", one, "ram", one);
+    fprintf(file, route, one, "ram", one, "ram");
+    for (unsigned i = 0; i < n; i++) {
+        snprintf(other, sizeof other, "gpu%u", i);
+        if (i != k)
+            fprintf(file, route, one, other, one, other);
+    }
+}
+
+static void write_link(FILE *file, const char *name, double in, double out)
+{
+    static const char link[] = "<link id='%s-%s' bandwidth='%gGBps' latency='0us' sharing_policy='SHARED'/>\n";
+    fprintf(file, link, name, "in", in);
+    fprintf(file, link, name, "out", out);
+}
+
+static void write_platform(FILE *file, const double *bandwidth, unsigned n)
+{
+    char name[16];
+    fprintf(file,
+            "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM 'https://simgrid.org/simgrid.dtd'>\n"
+            "<platform version='4.1'><zone id='node' routing='Full'>\n<host id='ram' speed='1Gf'>"
+            "<prop id='kernels' value='..%s/v100.times'/><prop id='peak' value='13250'/><prop id='peer' value='yes'/>"
+            "<prop id='slots' value='1'/></host>\n",
+            SIM_PLATFORMS);
+    for (unsigned k = 0; k < n; k++)
+        fprintf(file, "<host id='gpu%u' speed='1Gf'/>\n", k);
+    fputs("<link id='latency' bandwidth='1000000GBps' latency='10us' sharing_policy='FATPIPE'/>\n", file);
+    write_link(file, "ram", 11.3, 21.7);
+    for (unsigned k = 0; k < n; k++) {
+        snprintf(name, sizeof name, "gpu%u", k);
+        write_link(file, name, bandwidth[k], bandwidth[k]);
+    }
+    for (unsigned k = 0; k < n; k++)
+        write_routes(file, k, n);
+    fputs("</zone></platform>\n", file);
+}
+
+/* The fastest few are found among many kinds of devices: with more of these it takes no longer. */
+static void test_more_devices(void **unused)
+{
+    static const double bandwidth[] = {4, 16, 16, 32, 4, 4, 32, 4, 16, 16, 4, 16, 8, 16, 16};
+    enum { ALL = sizeof bandwidth / sizeof *bandwidth };
+    char path[] = "/tmp/ompdarts-platform-XXXXXX";
+    FILE *file = fdopen(mkstemp(path), "w");
+    sim_workload workload;
+    (void)unused;
+    assert_non_null(file);
+    write_platform(file, bandwidth, ALL);
+    fclose(file);
+    sim_graph graph = world_workload("lu:n=6", 1, &workload);
+    world_setting s = {.platform = path, .policy = "auto", .devices = 7, .buffer = 3, .memory = 435 << 20};
+    double few = run(&graph, s).result.makespan;
+    s.devices = ALL;
+    double many = run(&graph, s).result.makespan;
+    unlink(path);
+    sim_graph_free(&graph);
+    if (many > 1.001 * few)
+        fail_msg("%g s with %d devices, %g with 7", many, ALL, few);
+}
+
 /* One device takes four times as long for half of the tasks, the other for the other half: each kind goes to the device
  * that is fast at it. */
 static void test_devices_with_their_kernels(void **unused)
@@ -357,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_cpu_helps),
         cmocka_unit_test(test_cpu_fetches),
         cmocka_unit_test(test_unequal_devices),
+        cmocka_unit_test(test_more_devices),
         cmocka_unit_test(test_devices_with_their_kernels),
         cmocka_unit_test(test_cholesky_on_such_devices),
         cmocka_unit_test(test_platform_without_kernel),

@@ -348,6 +348,24 @@ od_status od_engine_begin_with(od_engine *e, od_datum *d, unsigned k)
     return od_memory_take(e, k, d, NULL) ? OD_OK : OD_EFULL;
 }
 
+void od_engine_begin_loading(od_engine *e, od_datum *d, unsigned k)
+{
+    bool somewhere = !od_placeset_is_empty(d->valid);
+    if (somewhere && d->replica[k].state == OD_PRESENT && !od_datum_is_readable(d, k))
+        od_memory_load(e, d, k, true);
+}
+
+uint32_t od_engine_residents(const od_engine *e, unsigned k, od_datum **data, uint32_t most)
+{
+    uint32_t count = 0;
+    od_list_each(it, &e->device[k].resident) {
+        const od_replica *r = od_container_of(it, od_replica, lru);
+        if (r->state != OD_LEAVING && count++ < most)
+            data[count - 1] = r->datum;
+    }
+    return count;
+}
+
 static bool is_not_for_reruns(od_datum *d, void *arg)
 {
     bool *none = arg;

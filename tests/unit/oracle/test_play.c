@@ -114,8 +114,57 @@ static void copies_form_a_tree(void **state)
     }
 }
 
+/* Seconds of two tasks, one for each of two data, which device 0 has room for, or is being given. */
+static double seconds_with(const od_topology *topology, unsigned there, const bool *loading)
+{
+    static const uint32_t resident[] = {0, 1};
+    char error[256];
+    od_settings settings = {.evict = od_evict_find("lru"), .buffer = 2};
+    od_placeset valid = od_placeset_of(OD_HOST);
+    for (unsigned i = 0; !loading && i < there; i++)
+        od_placeset_add(&valid, 0);
+    od_play_datum data[] = {{BYTES, valid, 0}, {BYTES, there > 1 ? valid : od_placeset_of(OD_HOST), 1}};
+    od_play_task tasks[] = {{.seconds = 1, .bound = OD_NOWHERE, .naccess = 1},
+                            {.seconds = 1, .bound = OD_NOWHERE, .first_access = 1, .naccess = 1}};
+    od_play_access accesses[] = {{1, OD_READ}, {0, OD_READ}};
+    od_play_result result = {0};
+    od_play_problem problem = {.tasks = tasks,
+                               .accesses = accesses,
+                               .data = data,
+                               .ntasks = 2,
+                               .ndata = 2,
+                               .naccesses = 2,
+                               .resident = resident,
+                               .nresident = &there,
+                               .loading = loading,
+                               .topology = topology,
+                               .ndevices = 1,
+                               .slots = 1,
+                               .memory = 2 * BYTES,
+                               .alignment = 1};
+    assert_int_equal(od_policy_choose("eager", &settings.policy, error, sizeof error), OD_OK);
+    assert_int_equal(od_play(&problem, &settings, (double)INFINITY, &result), OD_OK);
+    return result.seconds;
+}
+
+/* What is on its way to a device still takes its time, and what is asked for after it comes after it. */
+static void loads_under_way_take_time(void **state)
+{
+    static const bool first[] = {true, false}, both[] = {true, true};
+    od_topology *topology = od_topology_bus(1, BYTES);
+    (void)state;
+    assert_non_null(topology);
+    is(seconds_with(topology, 0, NULL), 3);
+    is(seconds_with(topology, 1, NULL), 3); /* the other one is loaded for the first task */
+    is(seconds_with(topology, 2, NULL), 2);
+    is(seconds_with(topology, 1, first), 4);
+    is(seconds_with(topology, 2, both), 4);
+    od_topology_destroy(topology);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tasks_take_turns), cmocka_unit_test(copies_form_a_tree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tasks_take_turns), cmocka_unit_test(copies_form_a_tree),
+                                       cmocka_unit_test(loads_under_way_take_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

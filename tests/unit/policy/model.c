@@ -4,6 +4,7 @@
 
 #include "tests/unit/random.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -203,12 +204,20 @@ struct event {
     od_task *task;
 };
 
+/* One transfer at a time. */
+struct link {
+    uint64_t free_ns; /* when it has done all that it was given */
+    bool sends;       /* the rest is for a bus: one is under way */
+    od_list demanded, prefetches;
+};
+
 enum { JOBS = 8 };
 
 struct world {
     const model_graph *graph;
     const model_machine *machine;
     od_driver_ops ops;
+    od_topology *topology; /* NULL: none */
     od_engine *engine;
     od_datum **datum;
     od_task *task;
@@ -221,7 +230,7 @@ struct world {
     uint64_t own_ns;    /* a thread's clock */
     od_background *job[JOBS]; /* under way */
     unsigned njobs;
-    uint64_t link_free[2 + MODEL_DEVICES]; /* when the links from and to the host and those between devices are free */
+    struct link link[2 + MODEL_DEVICES]; /* from and to the host, and to each device from others */
     uint64_t tasks[MODEL_DEVICES];
     uintptr_t *base; /* of each datum */
     uint32_t done;
@@ -240,15 +249,55 @@ static void add_event(struct world *w, struct event event)
     w->event[w->nevents++] = event;
 }
 
+static bool is_peer(const od_transfer *x)
+{
+    return x->from < OD_SPILL && x->to < OD_SPILL;
+}
+
+static struct link *link_of(struct world *w, const od_transfer *x)
+{
+    return &w->link[w->machine->bus ? 0 : is_peer(x) ? 2 + x->to : x->to >= OD_SPILL];
+}
+
+static void send(struct world *w, od_transfer *x)
+{
+    struct link *link = link_of(w, x);
+    double bandwidth = is_peer(x) && !w->machine->bus ? w->machine->peer_bandwidth : w->machine->bandwidth;
+    uint64_t start = link->free_ns > w->now ? link->free_ns : w->now;
+    link->free_ns = start + (uint64_t)((double)x->bytes / bandwidth * 1e9);
+    add_event(w, (struct event){.end_ns = link->free_ns, .transfer = x});
+}
+
+static void send_next(struct world *w, struct link *link)
+{
+    od_node *node = link->sends ? NULL : od_list_pop_front(&link->demanded);
+    if (!node && !link->sends)
+        node = od_list_pop_front(&link->prefetches);
+    if (!node)
+        return;
+    link->sends = true;
+    send(w, od_container_of(node, od_transfer, node));
+}
+
 static void start_transfer(void *driver, od_transfer *x)
 {
     struct world *w = driver;
-    bool peer = x->from < OD_SPILL && x->to < OD_SPILL;
-    uint64_t *link_free = peer ? &w->link_free[2 + x->to] : &w->link_free[x->to >= OD_SPILL];
-    double bandwidth = peer ? w->machine->peer_bandwidth : w->machine->bandwidth;
-    uint64_t start = *link_free > w->now ? *link_free : w->now;
-    *link_free = start + (uint64_t)((double)x->bytes / bandwidth * 1e9);
-    add_event(w, (struct event){.end_ns = *link_free, .transfer = x});
+    struct link *link = link_of(w, x);
+    if (!w->machine->bus) {
+        send(w, x);
+        return;
+    }
+    od_list_push_back(x->demanded ? &link->demanded : &link->prefetches, &x->node);
+    send_next(w, link);
+}
+
+static void end_transfer(struct world *w, od_transfer *x, od_status status)
+{
+    struct link *link = link_of(w, x);
+    od_engine_transfer_done(w->engine, x, status);
+    link->sends = false;
+    if (w->machine->bus)
+        send_next(w, link);
 }
 
 static void start_task(void *driver, od_task *task, int place)
@@ -396,6 +445,23 @@ static void submit(struct world *w, uint32_t t)
     od_engine_task_ready(w->engine, task);
 }
 
+/* One bus, for one transfer at a time. */
+static od_topology *make_topology(const model_machine *m)
+{
+    od_topology *t = od_topology_create(m->ndevices);
+    assert_non_null(t);
+    t->turns = true;
+    uint32_t bus = od_topology_add_link(t, m->bandwidth);
+    for (unsigned i = 0; i <= m->ndevices; i++)
+        for (unsigned j = 0; j <= m->ndevices; j++) {
+            bool peer = i < m->ndevices && j < m->ndevices;
+            int from = i < m->ndevices ? (int)i : OD_HOST, to = j < m->ndevices ? (int)j : OD_HOST;
+            if (i != j && (!peer || m->peer_bandwidth > 0))
+                assert_int_equal(od_topology_set_way(t, from, to, (od_link){(double)INFINITY, 0}, &bus, 1), OD_OK);
+        }
+    return t;
+}
+
 static void build(struct world *w)
 {
     const model_machine *m = w->machine;
@@ -415,6 +481,7 @@ static void build(struct world *w)
                                .peer = m->peer_bandwidth > 0,
                                .host_link = {m->bandwidth / m->ndevices, 0}, /* when all load at once */
                                .peer_link = {m->peer_bandwidth, 0},
+                               .topology = w->topology,
                                .policy = policy.ops,
                                .policy_values = policy.values,
                                .evict = od_evict_find(m->evict ? m->evict : policy.ops->default_evict),
@@ -477,7 +544,7 @@ static void next_event(struct world *w)
     w->nready = 0;
     od_status status = status_of(w, &event);
     if (event.transfer)
-        od_engine_transfer_done(w->engine, event.transfer, status);
+        end_transfer(w, event.transfer, status);
     else
         od_engine_task_done(w->engine, event.task, status);
     if (is_lost(w, (int)w->machine->lost) && od_placeset_is_empty(od_engine_lost(w->engine)))
@@ -554,6 +621,11 @@ model_result model_run(const model_graph *graph, const model_machine *machine)
     w.submission = zeroed(graph->ntasks, sizeof *w.submission);
     w.base = zeroed(graph->ndata, sizeof *w.base);
     w.ready = zeroed(graph->ntasks, sizeof *w.ready);
+    for (unsigned i = 0; i < 2 + MODEL_DEVICES; i++) {
+        od_list_init(&w.link[i].demanded);
+        od_list_init(&w.link[i].prefetches);
+    }
+    w.topology = machine->bus ? make_topology(machine) : NULL;
     build(&w);
     run_rounds(&w);
     model_result result = result_of(&w);
@@ -561,6 +633,7 @@ model_result model_run(const model_graph *graph, const model_machine *machine)
         *machine->choices = *od_engine_choices(w.engine);
     od_engine_keep(w.engine);
     od_engine_destroy(w.engine);
+    od_topology_destroy(w.topology);
     free(w.datum);
     free(w.task);
     free(w.access);

@@ -44,6 +44,8 @@ typedef struct model_machine {
     unsigned ahead;                   /* mean durations of a task */
     int active;                       /* as in od_engine_config */
     double bandwidth, peer_bandwidth; /* bytes/s; peer 0: no copies between devices */
+    bool bus; /* one link for all transfers, of the first bandwidth: what a task waits for comes before prefetches, and
+                 the engine knows that link */
     const char *policy;               /* as OMPDARTS_SCHED */
     const char *evict;                /* NULL: what suits the policy */
     uint64_t seed;

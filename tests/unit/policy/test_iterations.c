@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Programs that submit the same graph again and again, under `auto`: on random machines, and what decides. */
+#include "sched/auto/iterations.h"
+
+#include "tests/unit/policy/model.h"
+#include "tests/unit/random.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* --- random programs ------------------------------------------------------------------------- */
+
+enum { ROUNDS = 10, FIRST = 9, LAST = 20 };
+
+static model_graph random_graph(uint64_t *seed)
+{
+    return random_below(seed, 2) ? model_cholesky(6 + (uint32_t)random_below(seed, 3))
+                                 : model_gemm3d(4 + (uint32_t)random_below(seed, 3));
+}
+
+/* The last iterations beside the second. Each finds data where the one before has left them, and two may try
+ * something. */
+static double last_beside_second(uint64_t draw)
+{
+    double seconds[ROUNDS];
+    uint64_t seed = draw;
+    model_graph graph = random_graph(&seed);
+    model_machine m = {
+        .buffer = 3, .policy = "auto", .seed = 1, .rounds = ROUNDS, .round_s = seconds, .tick = 2, .bus = true};
+    m.ndevices = 2 + (unsigned)random_below(&seed, 7);
+    m.memory = 12 + random_below(&seed, 40);
+    m.bandwidth = 500 << random_below(&seed, 4);
+    m.peer_bandwidth = random_below(&seed, 2) ? m.bandwidth : 0;
+    model_run(&graph, &m);
+    model_free(&graph);
+    double last = fmin(seconds[ROUNDS - 1], fmin(seconds[ROUNDS - 2], seconds[ROUNDS - 3]));
+    return last / seconds[1];
+}
+
+static void iterations_do_not_slow_down(void **state)
+{
+    double logs = 0;
+    (void)state;
+    for (uint64_t draw = FIRST; draw <= LAST; draw++) {
+        double ratio = last_beside_second(draw);
+        if (ratio > 1.1)
+            fail_msg("draw %u: %g times as long as the second", (unsigned)draw, ratio);
+        logs += log(ratio);
+    }
+    double mean = exp(logs / (LAST - FIRST + 1));
+    print_message("the last iterations take %.2f times as long as the second\n", mean);
+    assert_true(mean < 0.95);
+}
+
+/* --- what decides ---------------------------------------------------------------------------- */
+
+static const od_pattern pattern = {.hash = 5, .tasks = 40, .first = 3};
+
+static od_candidate candidate_of(const char *name)
+{
+    od_candidate c = {.policy = name};
+    snprintf(c.name, sizeof c.name, "%s", name);
+    return c;
+}
+
+/* With settings `a`, which take two seconds. */
+static od_iteration *begin(od_iterations *all, const od_candidate *a)
+{
+    *all = (od_iterations){.count = 0};
+    od_iterations_end(all, &pattern, a, 9);
+    od_iterations_end(all, &pattern, a, 2);
+    return od_iterations_find(all, &pattern);
+}
+
+static void is_best(const od_iteration *it, const char *name, double seconds)
+{
+    assert_string_equal(it->best.name, name);
+    assert_true(fabs(it->seconds - seconds) < 1e-9);
+}
+
+/* The first time profits from where others have left data. */
+static void what_stays_faster_stays(void **state)
+{
+    static od_iterations all;
+    od_candidate a = candidate_of("a"), b = candidate_of("b");
+    (void)state;
+    od_iteration *it = begin(&all, &a);
+    od_iteration_propose(it, &b);
+    od_iterations_end(&all, &pattern, &b, 1.9);
+    is_best(it, "b", 1.9);
+    od_iterations_end(&all, &pattern, &b, 2.0);
+    is_best(it, "b", 1.95);
+    od_iterations_end(&all, &pattern, &b, 2.4);
+    is_best(it, "a", 2);
+    assert_false(od_iteration_may_try(it, &b));
+    od_iterations_end(&all, &pattern, &a, 2.2);
+    is_best(it, "a", 2.1); /* there is nothing to go back to */
+}
+
+/* Or suffers from it: what was a little slower has another chance. */
+static void a_second_chance(void **state)
+{
+    static od_iterations all;
+    od_candidate a = candidate_of("a"), b = candidate_of("b"), c = candidate_of("c");
+    (void)state;
+    od_iteration *it = begin(&all, &a);
+    od_iteration_propose(it, &b);
+    od_iterations_end(&all, &pattern, &b, 2.1);
+    assert_string_equal(od_iteration_settings(it)->name, "b");
+    od_iterations_end(&all, &pattern, &b, 1.8);
+    is_best(it, "b", 1.8);
+    od_iteration_propose(it, &c);
+    od_iterations_end(&all, &pattern, &c, 1.9);
+    assert_true(it->proposed);
+    od_iterations_end(&all, &pattern, &c, 1.9);
+    is_best(it, "b", 1.8);
+    assert_true(!it->proposed && !od_iteration_may_try(it, &c));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(iterations_do_not_slow_down),
+                                       cmocka_unit_test(what_stays_faster_stays), cmocka_unit_test(a_second_chance)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -18,7 +18,7 @@
 #include "memmgr/window/window.h"
 #include "util/status.h"
 
-enum { OD_BACKEND_INTERFACE = 12 };
+enum { OD_BACKEND_INTERFACE = 13 };
 
 enum { OD_CHOSEN = 2 << 20 }; /* bytes: see od_backend_ops.alloc_at */
 
@@ -120,7 +120,7 @@ typedef struct od_backend_ops {
     void (*report)(void *state);
     const od_queue_ops *queues;
     /* NULL: libomptarget starts kernels. Else starts one on device k as these bytes say (omp_ext/remote/call.h), and
-     * returns. OD_EINVAL: that is too long a call. */
+     * returns; with `ticket` NULL when it has ended. OD_EINVAL: that is too long a call. */
     od_status (*launch)(void *state, unsigned k, const void *call, size_t bytes, od_ticket **ticket);
     /* What the user knows device k by; NULL: OpenMP's number. */
     void (*name_of)(void *state, unsigned k, char *text, size_t size);

@@ -14,7 +14,7 @@
 
 typedef struct packed_call {
     uint64_t kernel;
-    int32_t teams, threads, thread_limit;
+    int32_t teams, threads, thread_limit; /* the last is of the construct, or of the thread that launches */
     uint32_t version, count;
     uint64_t trip_count, flags;
     uint32_t nteams[3], nthreads[3], dynamic_memory;
@@ -77,7 +77,7 @@ void *od_call_pack(const od_kernel_call *call, const od_kernel_args *args, size_
     packed_call c = {.kernel = kernel.name,
                      .teams = call->teams,
                      .threads = call->threads,
-                     .thread_limit = call->thread_limit,
+                     .thread_limit = call->thread_limit ? call->thread_limit : REAL(omp_get_thread_limit)(),
                      .version = args->version,
                      .count = args->count,
                      .trip_count = args->trip_count,
@@ -137,6 +137,12 @@ static od_status unpack(const packed_call *c, const char *packed, size_t bytes, 
     return OD_OK;
 }
 
+/* 0: this process's own is as low. */
+static int lower_limit(int limit)
+{
+    return limit < REAL(omp_get_thread_limit)() ? limit : 0;
+}
+
 int od_call_run(const void *packed, size_t bytes, int device, void *(*kernel)(uint64_t name))
 {
     od_ident ident = {.source = ";unknown;unknown;0;0;;"};
@@ -151,7 +157,7 @@ int od_call_run(const void *packed, size_t bytes, int device, void *(*kernel)(ui
     if (!failed) {
         od_modes modes = od_thread_modes();
         od_thread_set_modes(c.modes);
-        od_icvs icvs = od_icvs_begin(c.thread_limit);
+        od_icvs icvs = od_icvs_begin(lower_limit(c.thread_limit));
         failed = REAL(__tgt_target_kernel)(&ident, device, c.teams, c.threads, entry, &u.args);
         od_icvs_end(&icvs);
         od_thread_set_modes(modes);

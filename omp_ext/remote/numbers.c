@@ -2,7 +2,7 @@
 /* See numbers.h. */
 #include "omp_ext/remote/numbers.h"
 
-static bool on;
+static bool on, serves;
 
 bool od_remote_is_on(void)
 {
@@ -12,4 +12,14 @@ bool od_remote_is_on(void)
 void od_remote_set_on(void)
 {
     on = true;
+}
+
+bool od_remote_serves(void)
+{
+    return serves;
+}
+
+void od_remote_set_serving(void)
+{
+    serves = true;
 }

@@ -17,4 +17,8 @@ static inline bool od_remote_is(int64_t device)
 bool od_remote_is_on(void);
 void od_remote_set_on(void); /* before other threads ask */
 
+/* This process is a rank that serves: the library is off, and target regions that run here are rank 0's. */
+bool od_remote_serves(void);
+void od_remote_set_serving(void); /* likewise */
+
 #endif

@@ -9,7 +9,6 @@
 #include "omp_ext/remote/call.h"
 #include "omp_ext/runtime/runtime.h"
 #include "util/memory.h"
-#include "util/thread.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -215,19 +214,15 @@ int od_remote_launch(const od_kernel_call *call, unsigned k, const od_kernel_arg
     size_t bytes;
     od_ticket *ticket = NULL;
     void *packed = od_call_pack(call, args, &bytes);
-    od_status status = packed ? backend->ops->launch(backend->state, k, packed, bytes, &ticket) : OD_EINVAL;
+    od_status status = OD_EINVAL;
+    if (packed)
+        status = backend->ops->launch(backend->state, k, packed, bytes, handle ? &ticket : NULL);
     free(packed);
     if (!packed)
         od_log(OD_LOG_INFO, "omp", "region %p does not run on another rank: an argument is libomptarget's to map",
                call->kernel);
     if (!status && handle)
         *handle = ticket;
-    if (status || handle)
-        return status != OD_OK;
-    const long nap_ns = 10000;
-    void *running = ticket;
-    while ((status = od_remote_poll(&running)) == OD_EBUSY)
-        od_thread_nap(nap_ns);
     return status != OD_OK;
 }
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * What a rank that serves offers (`ompdarts serve`): the kernels that the program's constructors have registered, on
- * libomptarget's devices. Nothing is scheduled here; the library is off. Where devices have memory of their own, a
- * local back-end copies to and from it.
+ * libomptarget's devices. Nothing is scheduled here; the library is off, but for leagues, whose reductions are not left
+ * to libomp (omp_ext/hooks/sync/sync.c). Where devices have memory of their own, a local back-end copies to and from
+ * it.
  */
+#include "omp_ext/libomp/call.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/remote/call.h"
+#include "omp_ext/remote/numbers.h"
 #include "omp_ext/runtime/internal.h"
 #include "util/memory.h"
 
@@ -160,6 +163,8 @@ int ompdarts_v1_offer(od_mpi_offer *offer)
         fprintf(stderr, "ompdarts: serve: %s\n", why);
         return 1;
     }
+    od_remote_set_serving();
+    __atomic_store_n(&od_forward_fork_teams, NULL, __ATOMIC_RELAXED);
     unsigned n = served.devices.count;
     int processors = REAL(omp_get_num_procs)(), wanted = REAL(omp_get_max_threads)();
     served.threads = (wanted < processors ? wanted : processors) / (int)n;

@@ -23,16 +23,15 @@
 
 enum { BEAT_NS = 500 * 1000 * 1000 };
 
-typedef enum outcome { UNDER_WAY, ENDED, FAILED } outcome;
-
 struct od_ticket {
     od_node node; /* in client.open while it is under way */
     uint64_t id;
     int rank;   /* that answers */
     int source; /* of bytes between two ranks; else -1 */
     bool source_answers;
-    atomic_int outcome;
-    bool failed;
+    atomic_bool ended;
+    bool failed; /* known when it has ended, as the result is */
+    pthread_cond_t wake;
     uint64_t result;
     void *into; /* where the answer's bytes belong, or NULL */
     unsigned waits; /* for answers, and the end of a move: which one is known first is open */
@@ -50,7 +49,6 @@ typedef struct client {
     pthread_t thread;
     atomic_bool ending;
     pthread_mutex_t lock; /* protects the rest */
-    pthread_cond_t ended; /* a ticket */
     od_list open;
     uint64_t next_id;
     bool *lost; /* of each rank */
@@ -109,18 +107,18 @@ static bool is_staged(const client *c, int rank)
 /* --- tickets ----------------------------------------------------------------------- */
 
 /* Under the lock. */
-static void end_ticket(client *c, od_ticket *ticket, outcome how)
+static void end_ticket(client *c, od_ticket *ticket)
 {
     od_list_remove(&c->open, &ticket->node);
-    atomic_store_explicit(&ticket->outcome, how, memory_order_release);
-    pthread_cond_broadcast(&c->ended);
+    atomic_store_explicit(&ticket->ended, true, memory_order_release);
+    pthread_cond_signal(&ticket->wake);
 }
 
 /* Likewise. */
 static void end_wait(client *c, od_ticket *ticket)
 {
     if (--ticket->waits == 0)
-        end_ticket(c, ticket, ticket->failed ? FAILED : ENDED);
+        end_ticket(c, ticket);
 }
 
 /* NULL: a rank is lost, or memory is short. */
@@ -134,6 +132,7 @@ static od_ticket *open_ticket(client *c, int rank, int source)
         ticket->waits = 1;
         ticket->rank = rank;
         ticket->source = source;
+        pthread_cond_init(&ticket->wake, NULL);
         od_list_push_back(&c->open, &ticket->node);
     }
     pthread_mutex_unlock(&c->lock);
@@ -143,17 +142,27 @@ static od_ticket *open_ticket(client *c, int rank, int source)
     return NULL;
 }
 
-static od_status await(client *c, od_ticket *ticket, uint64_t *result)
+static od_status give_up_ticket(od_ticket *ticket)
 {
-    pthread_mutex_lock(&c->lock);
-    while (atomic_load(&ticket->outcome) == UNDER_WAY)
-        pthread_cond_wait(&c->ended, &c->lock);
-    pthread_mutex_unlock(&c->lock);
-    if (result)
-        *result = ticket->result;
-    od_status status = atomic_load(&ticket->outcome) == ENDED ? OD_OK : OD_EDEVICE;
+    od_status status = ticket->failed ? OD_EDEVICE : OD_OK;
+    pthread_cond_destroy(&ticket->wake);
     free(ticket);
     return status;
+}
+
+/* One thread looks for answers for a while, the others sleep: many that look would keep kernels from the processors. */
+static od_status await(client *c, od_ticket *ticket, uint64_t *result)
+{
+    int cancellation = od_thread_defer_cancellation();
+    od_post_linger(c->post, &ticket->ended);
+    pthread_mutex_lock(&c->lock);
+    while (!atomic_load(&ticket->ended))
+        pthread_cond_wait(&ticket->wake, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+    od_thread_admit_cancellation(cancellation);
+    if (result)
+        *result = ticket->result;
+    return give_up_ticket(ticket);
 }
 
 /* Asks and waits. */
@@ -321,15 +330,13 @@ static od_status mpi_copy(void *state, int to, void *to_address, int from, const
 static od_status mpi_poll(void *state, od_ticket *ticket)
 {
     (void)state;
-    if (atomic_load_explicit(&ticket->outcome, memory_order_relaxed) == UNDER_WAY)
+    if (!atomic_load_explicit(&ticket->ended, memory_order_relaxed))
         od_post_poll(rank0.post);
-    int how = atomic_load_explicit(&ticket->outcome, memory_order_acquire);
-    if (how == UNDER_WAY)
+    if (!atomic_load_explicit(&ticket->ended, memory_order_acquire))
         return OD_EBUSY;
     pthread_mutex_lock(&rank0.lock); /* whoever has ended it may not have let go of it */
     pthread_mutex_unlock(&rank0.lock);
-    free(ticket);
-    return how == ENDED ? OD_OK : OD_EDEVICE;
+    return give_up_ticket(ticket);
 }
 
 /* --- the back-end: kernels, names --------------------------------------------------------- */
@@ -338,15 +345,17 @@ static od_status mpi_launch(void *state, unsigned k, const void *call, size_t by
 {
     client *c = state;
     od_mpi_message message = {.kind = OD_MPI_LAUNCH, .behind = (uint32_t)bytes};
-    *started = NULL;
     if (bytes > OD_MPI_LONGEST - sizeof message)
         return OD_EINVAL;
     int rank = place_of(c, (int)k, &message.device);
-    od_ticket *ticket = *started = open_ticket(c, rank, -1);
+    od_ticket *ticket = open_ticket(c, rank, -1);
     if (!ticket)
         return OD_EDEVICE;
     message.ticket = ticket->id;
     od_post_send(c->post, rank, &message, call);
+    if (!started)
+        return await(c, ticket, NULL);
+    *started = ticket;
     return OD_OK;
 }
 
@@ -521,7 +530,8 @@ static void lose(client *c, int rank)
     od_list_each(node, &c->open) { /* of copies from there the other rank says what has become */
         od_ticket *ticket = od_container_of(node, od_ticket, node);
         if (ticket->rank == rank) {
-            end_ticket(c, ticket, FAILED);
+            ticket->failed = true;
+            end_ticket(c, ticket);
         } else if (ticket->source == rank && ticket->source_answers) {
             ticket->source_answers = false;
             end_wait(c, ticket);
@@ -567,7 +577,6 @@ od_status od_client_start(const od_rank *self)
         return OD_ENOMEM;
     c->self = self;
     pthread_mutex_init(&c->lock, NULL);
-    pthread_cond_init(&c->ended, NULL);
     od_list_init(&c->open);
     return od_thread_start(&c->thread, "od-mpi", run, c);
 }

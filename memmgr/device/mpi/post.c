@@ -428,9 +428,6 @@ void od_post_run(od_post *post)
     bool works = true, goes_on = true;
     od_thread_nap_short();
     post->ticked_ns = now;
-    pthread_mutex_lock(&post->turn);
-    await_message(post);
-    pthread_mutex_unlock(&post->turn);
     while (goes_on) {
         pthread_mutex_lock(&post->turn);
         bool any = step(post);
@@ -524,6 +521,7 @@ od_post *od_post_create(MPI_Comm comm, const od_post_ops *ops, void *arg)
     od_list_init(&post->new_moves);
     od_list_init(&post->letters);
     od_list_init(&post->moves);
+    await_message(post);
     return post;
 }
 

@@ -12,6 +12,7 @@
 #include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/signals/faults.h"
+#include "omp_ext/remote/numbers.h"
 #include "omp_ext/services/watchdog.h"
 #include "omp_ext/slices/slice.h"
 #include "omp_ext/slices/variables.h"
@@ -456,7 +457,7 @@ void OD_FORK_TEAMS(od_ident *ident, int32_t count, void *outlined, ...)
     r.is_of_kernel = od_self.kernels;
     if (r.is_of_kernel)
         od_variables_share(&own, args, r.count, r.from);
-    if (r.is_of_kernel || od_runtime_offloads())
+    if (r.is_of_kernel || od_runtime_offloads() || od_remote_serves())
         ((od_fork_function)REAL(__kmpc_fork_teams))(ident, 1, (void *)run_league, &r);
     else
         fork_as_written(&r, REAL(__kmpc_fork_teams));

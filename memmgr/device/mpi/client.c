@@ -53,6 +53,7 @@ typedef struct client {
     uint64_t next_id;
     bool *lost; /* of each rank */
     bool any_lost;
+    int nended;                   /* ranks that have said their last, or are lost */
     lap *laps;                    /* of each rank, the post's thread's own */
     atomic_uint_least64_t had_ns; /* sum of the shortest laps */
     /* Of the back-end: */
@@ -498,6 +499,7 @@ static void receive(void *arg, int rank, const od_mpi_message *message, const ch
         c->laps[rank].had_ns += message->bytes;
         end_lap(c);
     }
+    c->nended += message->kind == OD_MPI_END;
     if (message->kind != OD_MPI_DONE)
         return;
     pthread_mutex_lock(&c->lock);
@@ -520,6 +522,7 @@ static void lose(client *c, int rank)
            c->self->hello[rank].machine, (double)c->silence_ns * 1e-9);
     pthread_mutex_lock(&c->lock);
     c->lost[rank] = c->any_lost = true;
+    c->nended++;
     pthread_mutex_unlock(&c->lock);
     if (!od_post_drop(c->post, rank))
         od_mpi_give_up("was lost in the middle of a copy to rank 0", rank);
@@ -559,6 +562,12 @@ static bool tick(void *arg, uint64_t now_ns)
     return !ends;
 }
 
+static bool expects(void *arg)
+{
+    client *c = arg;
+    return c->nended < c->self->ranks - 1;
+}
+
 static void *run(void *arg)
 {
     client *c = arg;
@@ -568,7 +577,7 @@ static void *run(void *arg)
 
 od_status od_client_start(const od_rank *self)
 {
-    static const od_post_ops ops = {.receive = receive, .tick = tick};
+    static const od_post_ops ops = {.receive = receive, .tick = tick, .expects = expects};
     client *c = &rank0;
     c->post = od_post_create(self->comm, &ops, c);
     c->lost = od_calloc((size_t)self->ranks, sizeof *c->lost);

@@ -24,10 +24,11 @@ enum {
     POLLERS_NAP_NS = 200000,
     LONGEST_NAP_NS = 500000,
     TICK_NS = 10 * 1000 * 1000,
+    END_NAP_NS = 50 * 1000,         /* between two looks at the end */
     STOPPED_NS = 500 * 1000 * 1000, /* without a tick: the process was stopped, or the machine, or had no processor */
 };
 
-#define PATIENCE_NS (2 * OD_NS_PER_S) /* with what is still to be sent at the end */
+#define PATIENCE_NS (2 * OD_NS_PER_S) /* with what is still to be sent, or heard, at the end */
 
 typedef struct letter {
     od_node node;
@@ -422,6 +423,12 @@ static void end(od_post *post)
     MPI_Wait(&post->incoming, MPI_STATUS_IGNORE);
 }
 
+/* After the last tick. */
+static bool is_left(const od_post *post)
+{
+    return post->letters.count || atomic_load(&post->has_new) || (post->ops->expects && post->ops->expects(post->arg));
+}
+
 void od_post_run(od_post *post)
 {
     uint64_t now = od_clock_ns(), end_ns = now;
@@ -435,12 +442,14 @@ void od_post_run(od_post *post)
         end_ns = works ? now + PATIENCE_NS : end_ns;
         if (works && now >= post->ticked_ns + TICK_NS)
             works = tick(post, now);
-        goes_on = works || ((post->letters.count || atomic_load(&post->has_new)) && now < end_ns);
+        goes_on = works || (is_left(post) && now < end_ns);
         if (!goes_on)
             end(post);
         pthread_mutex_unlock(&post->turn);
         if (!any && works)
             rest(post);
+        else if (!any)
+            od_thread_nap(END_NAP_NS);
     }
 }
 

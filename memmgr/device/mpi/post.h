@@ -50,10 +50,12 @@ typedef struct od_post_ops {
     bool (*work)(void *arg);
     /* Some times per second, by the post's thread. False: the post's work is done. */
     bool (*tick)(void *arg, uint64_t now_ns);
+    /* NULL, or whether others still have something to say when it is. */
+    bool (*expects)(void *arg);
 } od_post_ops;
 
 od_post *od_post_create(MPI_Comm comm, const od_post_ops *ops, void *arg);
-/* The thread's work, until tick() says that it is done and all is sent. */
+/* The thread's work, until tick() says that it is done, all is sent, and nothing expected. */
 void od_post_run(od_post *post);
 void od_post_free(od_post *post);
 

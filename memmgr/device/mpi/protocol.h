@@ -16,7 +16,7 @@
  *   DONE    the answer to the question with this ticket
  *   BEAT    the rank is there; of one that serves, `bytes`: nanoseconds that it has had since the last (util/fair.h)
  *   LOST    rank `peer` is lost: nothing comes from it any more
- *   END     no more questions; `failed`: a rank is lost, and MPI cannot be ended
+ *   END     no more questions; `failed`: a rank is lost, and MPI cannot be ended. The answer is END, the last message
  *
  * A rank whose bytes go through buffers (od_mpi_hello.staged) answers GET in pieces, and GIVE, when they have left the
  * device, and is asked to MOVE. Others send these from where they are, and do not say so.
@@ -26,7 +26,7 @@
 
 #include <stdint.h>
 
-enum { OD_MPI_PROTOCOL = 4 };
+enum { OD_MPI_PROTOCOL = 5 };
 
 typedef enum od_mpi_kind {
     OD_MPI_HELLO,

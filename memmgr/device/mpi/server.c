@@ -178,6 +178,7 @@ static void receive(void *arg, int rank, const od_mpi_message *m, const char *be
     case OD_MPI_END:
         s->ends = true;
         s->failed = m->failed;
+        od_post_send(s->post, 0, &(od_mpi_message){.kind = OD_MPI_END}, NULL);
         break;
     default:
         od_mpi_give_up("was asked for what it does not know", s->self->rank);

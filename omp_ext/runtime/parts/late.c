@@ -42,6 +42,8 @@ static bool is_expected(unsigned k, const od_window *window, uintptr_t host, boo
 /* Slices of the second launch may have used it, as far as anybody knows. */
 static bool is_too_late(const od_window *window, uintptr_t host, bool write, od_placeset begun)
 {
+    if (!od_order_names(window))
+        return false;
     const od_datum *part = od_directory_find(od_engine_directory(od_runtime.engine), host, 0);
     bool late = !part || part->window != window || od_order_had(host, write);
     for (od_placeset_walk at = od_placeset_begin(begun); !late && od_placeset_next(&at);) {

@@ -23,6 +23,9 @@ typedef struct past {
 static past *had; /* malloc'ed */
 static size_t nhad, room;
 
+static const od_window **named; /* by slices of the second launch; malloc'ed */
+static size_t nnamed, names_room;
+
 const od_turn *od_order_turn(const od_task *task)
 {
     return ((const od_job *)task->user)->turn;
@@ -40,7 +43,7 @@ bool od_order_open(uint64_t launch)
         }
     atomic_store(&first, launch);
     begun = OD_NO_PLACES;
-    nhad = 0;
+    nhad = nnamed = 0;
     return true;
 }
 
@@ -54,6 +57,12 @@ static bool is_before(const od_turn *turn)
 {
     uint64_t launch = atomic_load(&first);
     return launch && turn->launch > launch;
+}
+
+bool od_order_is_early(const od_task *task)
+{
+    const od_turn *turn = od_order_turn(task);
+    return turn && is_before(turn);
 }
 
 void od_order_await(const od_turn *turn)
@@ -70,6 +79,28 @@ void od_order_await(const od_turn *turn)
 
 /* --- what slices have had ------------------------------------------------------------ */
 
+bool od_order_names(const od_window *window)
+{
+    bool is_named = false;
+    for (size_t i = 0; i < nnamed && !is_named; i++)
+        is_named = named[i] == window;
+    return is_named;
+}
+
+static void note_names(const od_task *task)
+{
+    for (uint32_t i = 0; i < task->naccess; i++) {
+        const od_window *window = task->access[i].datum->window;
+        if (!window || od_order_names(window))
+            continue;
+        if (nnamed == names_room) {
+            names_room = names_room ? 2 * names_room : 16;
+            named = od_alloc_more(named, names_room * sizeof *named);
+        }
+        named[nnamed++] = window;
+    }
+}
+
 void od_order_note_begun(const od_task *task, unsigned k)
 {
     od_turn *turn = ((od_job *)task->user)->turn;
@@ -77,8 +108,10 @@ void od_order_note_begun(const od_task *task, unsigned k)
         return;
     turn->place = (int)k;
     od_runtime_set_flag(&od_order_progress);
-    if (first && turn->launch > first)
+    if (first && turn->launch > first) {
         od_placeset_add(&begun, k);
+        note_names(task);
+    }
     if (turn->launch == first && !od_placeset_is_empty(begun))
         od_fatal("a slice of a kernel has to begin again on another device, and slices of the next kernel, which "
                  "OMPDARTS_SLICE=eager lets begin early, may have used what it writes");

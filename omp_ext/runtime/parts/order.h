@@ -42,6 +42,8 @@ void od_order_close(void);
  * Without the lock. */
 void od_order_await(const od_turn *turn);
 
+/* It is a slice of a launch that begins while another one's are under way. */
+bool od_order_is_early(const od_task *task);
 /* A kernel begins on device k. Ends the program where it is a slice of the first launch, which has failed on another
  * device, and slices of the second have begun. */
 void od_order_note_begun(const od_task *task, unsigned k);
@@ -52,6 +54,8 @@ void od_order_note_page(uintptr_t page, bool write);
 
 /* The first launch, and where slices of the second have begun; 0: od_order_close(). */
 uint64_t od_order_first(od_placeset *begun);
+/* Slices of the second use something of the array, as their tasks say: they have no pointers to others. */
+bool od_order_names(const od_window *window);
 /* Whoever has had it like this may have used it in a way that is in the way of this access. */
 bool od_order_forbids(od_window_access access, bool write);
 /* Slices of the second have, and have it no more; or it was given to them as a page. */

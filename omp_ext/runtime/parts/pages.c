@@ -486,9 +486,23 @@ static void close_to_learn(const od_task *task, unsigned k)
         }
 }
 
+/* What its kernel uses beside what its task names shows. */
+static void hide_others(const od_task *task, unsigned k)
+{
+    const od_window *last = NULL;
+    for (uint32_t i = 0; i < task->naccess; i++) {
+        const od_window *window = task->access[i].datum->window;
+        if (window && window != last)
+            od_runtime_hide_window(window, k);
+        last = window;
+    }
+}
+
 void od_runtime_open_parts(od_task *task, unsigned k)
 {
     od_runtime_lock();
+    if (od_order_is_early(task))
+        hide_others(task, k);
     od_order_note_begun(task, k);
     od_runtime_begin_kernel(task, k);
     od_runtime_begin_to_learn(task);

@@ -39,6 +39,13 @@ static bool is_expected(unsigned k, const od_window *window, uintptr_t host, boo
     return is;
 }
 
+/* Of a part that is mixed: pages that kernels have asked for, and else what they have named. */
+static od_window_access page_access(const od_window *window, uintptr_t host, int place)
+{
+    od_window_access access = od_runtime_page_access(window, host, (unsigned)place);
+    return access == OD_WINDOW_MIXED ? od_order_named(host) : access;
+}
+
 /* Slices of the second launch may have used it, as far as anybody knows. */
 static bool is_too_late(const od_window *window, uintptr_t host, bool write, od_placeset begun)
 {
@@ -49,7 +56,7 @@ static bool is_too_late(const od_window *window, uintptr_t host, bool write, od_
     for (od_placeset_walk at = od_placeset_begin(begun); !late && od_placeset_next(&at);) {
         od_window_access access = part->replica[at.place].shown;
         if (access == OD_WINDOW_MIXED)
-            access = od_runtime_page_access(window, host, (unsigned)at.place);
+            access = page_access(window, host, (int)at.place);
         late = od_order_forbids(access, write);
     }
     return late;

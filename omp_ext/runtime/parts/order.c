@@ -23,7 +23,14 @@ typedef struct past {
 static past *had; /* malloc'ed */
 static size_t nhad, room;
 
-static const od_window **named; /* by slices of the second launch; malloc'ed */
+/* What the tasks of slices of the second launch name. */
+typedef struct name {
+    const od_window *window;
+    uintptr_t base;
+    size_t size;
+    od_window_access access;
+} name;
+static name *named; /* malloc'ed */
 static size_t nnamed, names_room;
 
 const od_turn *od_order_turn(const od_task *task)
@@ -83,21 +90,31 @@ bool od_order_names(const od_window *window)
 {
     bool is_named = false;
     for (size_t i = 0; i < nnamed && !is_named; i++)
-        is_named = named[i] == window;
+        is_named = named[i].window == window;
     return is_named;
+}
+
+od_window_access od_order_named(uintptr_t host)
+{
+    od_window_access most = OD_WINDOW_CLOSED;
+    for (size_t i = 0; i < nnamed; i++)
+        if (host - named[i].base < named[i].size && named[i].access > most)
+            most = named[i].access;
+    return most;
 }
 
 static void note_names(const od_task *task)
 {
     for (uint32_t i = 0; i < task->naccess; i++) {
-        const od_window *window = task->access[i].datum->window;
-        if (!window || od_order_names(window))
+        const od_datum *d = task->access[i].datum;
+        od_window_access access = (task->access[i].mode & OD_WRITE) ? OD_WINDOW_OPEN : OD_WINDOW_READABLE;
+        if (!d->window)
             continue;
         if (nnamed == names_room) {
-            names_room = names_room ? 2 * names_room : 16;
+            names_room = names_room ? 2 * names_room : 64;
             named = od_alloc_more(named, names_room * sizeof *named);
         }
-        named[nnamed++] = window;
+        named[nnamed++] = (name){d->window, d->base, d->size, access};
     }
 }
 
@@ -128,8 +145,12 @@ static void add(uintptr_t base, size_t size, od_window_access access)
 
 void od_order_note_shown(const od_datum *part, unsigned k, od_window_access before)
 {
-    if (first && before != OD_WINDOW_CLOSED && od_placeset_has(begun, k))
-        add(part->base, part->size, before);
+    if (!first || before == OD_WINDOW_CLOSED || !od_placeset_has(begun, k))
+        return;
+    /* Where it is mixed the rest is single pages (od_order_note_page). */
+    od_window_access access = before == OD_WINDOW_MIXED ? od_order_named(part->base) : before;
+    if (access != OD_WINDOW_CLOSED)
+        add(part->base, part->size, access);
 }
 
 void od_order_note_page(uintptr_t page, bool write)

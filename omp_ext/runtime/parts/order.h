@@ -56,6 +56,8 @@ void od_order_note_page(uintptr_t page, bool write);
 uint64_t od_order_first(od_placeset *begun);
 /* Slices of the second use something of the array, as their tasks say: they have no pointers to others. */
 bool od_order_names(const od_window *window);
+/* What the tasks say of this address. */
+od_window_access od_order_named(uintptr_t host);
 /* Whoever has had it like this may have used it in a way that is in the way of this access. */
 bool od_order_forbids(od_window_access access, bool write);
 /* Slices of the second have, and have it no more; or it was given to them as a page. */

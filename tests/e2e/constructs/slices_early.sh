@@ -30,6 +30,10 @@ for seed in $(seq "$1" "$2"); do
     try "random.$seed" OMPDARTS_SLICE=eager:5 OMPDARTS_DEVICES=3 OMPDARTS_DEBUG=jitter=0.0005 OMP_NUM_THREADS=1
     try "random.$seed" OMPDARTS_SLICE=eager:4 OMPDARTS_DEVICES=4 OMPDARTS_MEM=700Ki OMP_NUM_THREADS=2
 done
+for variant in steady.{1..6} beside forks unended; do
+    try $variant OMPDARTS_SLICE=eager:4 OMPDARTS_DEVICES=4
+    try $variant OMPDARTS_SLICE=eager:4 OMPDARTS_DEVICES=3 OMPDARTS_DEBUG=jitter=0.0005 OMP_NUM_THREADS=1
+done
 echo "$right right, with $early launches that began early; $ended ended since slices began too early"
 [ "$early" -gt 0 ] || fail "no launch began early"
 

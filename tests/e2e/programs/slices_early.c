@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Run by slices_early.sh, and `looked` like other programs. Sequences of synchronous kernels on five arrays that are on the device all the time. `steady.SEED`: some kernels drawn
- * by the seed, whose slices use the same data in each launch; `random.SEED`: once in a while other data;
- * `late`: one that writes late to what the next one has used, for the first time after many launches;
- * `looked`: after each launch another construct asks for what it has done. `beside`: another thread launches
- * kernels of its own meanwhile; `forks`: the program forks between two launches; `unended`: it ends after the last one.
+ * Sequences of synchronous kernels on five arrays that are on the device all the time. slices_early.sh runs them, and
+ * `looked` like other programs. `steady.SEED`: some kernels drawn by the seed, whose slices use the same data in each
+ * launch; `random.SEED`: once in a while other data; `late`: one that writes late to what the next one has used, for
+ * the first time after many launches; `looked`: after each launch another construct asks for what it has done;
+ * `beside`: another thread launches kernels of its own meanwhile; `forks`: the program forks between two launches;
+ * `unended`: it ends after the last one.
  *
  * environment: OMPDARTS_SLICE=eager:4
  * variants: looked

@@ -239,9 +239,6 @@ struct od_fault;
 od_status od_runtime_give_page(od_window *window, uintptr_t page, unsigned k, const struct od_fault *fault,
                                od_page_given *given);
 
-/* What kernels on device k may do with the page of this host address, of a part that is mixed there. */
-od_window_access od_runtime_page_access(const od_window *window, uintptr_t host, unsigned k);
-
 /* --- serve.c, under the lock --- */
 
 od_status od_runtime_watch_pages(void);

@@ -39,33 +39,9 @@ static bool is_expected(unsigned k, const od_window *window, uintptr_t host, boo
     return is;
 }
 
-/* Of a part that is mixed: pages that kernels have asked for, and else what they have named. */
-static od_window_access page_access(const od_window *window, uintptr_t host, int place)
-{
-    od_window_access access = od_runtime_page_access(window, host, (unsigned)place);
-    return access == OD_WINDOW_MIXED ? od_order_named(host) : access;
-}
-
-/* Slices of the second launch may have used it, as far as anybody knows. */
-static bool is_too_late(const od_window *window, uintptr_t host, bool write, od_placeset begun)
-{
-    if (!od_order_names(window))
-        return false;
-    const od_datum *part = od_directory_find(od_engine_directory(od_runtime.engine), host, 0);
-    bool late = !part || part->window != window || od_order_had(host, write);
-    for (od_placeset_walk at = od_placeset_begin(begun); !late && od_placeset_next(&at);) {
-        od_window_access access = part->replica[at.place].shown;
-        if (access == OD_WINDOW_MIXED)
-            access = page_access(window, host, (int)at.place);
-        late = od_order_forbids(access, write);
-    }
-    return late;
-}
-
 od_status od_late_check(const od_window *window, uintptr_t host, unsigned k, bool write)
 {
-    od_placeset begun;
-    uint64_t first = od_order_first(&begun);
+    uint64_t first = od_order_first();
     const od_task *slice = first ? slice_on(k) : NULL;
     if (!slice)
         return OD_OK;
@@ -73,8 +49,16 @@ od_status od_late_check(const od_window *window, uintptr_t host, unsigned k, boo
     if (is_second && !is_expected(k, window, host, write))
         return OD_EBUSY;
     if (is_second)
-        od_order_note_page(od_window_page_begin(host), write);
-    else if (!od_placeset_is_empty(begun) && is_too_late(window, host, write, begun))
+        od_order_note_use(window, od_window_page_begin(host), od_window_page(), write);
+    else if (od_order_uses(window, host, write))
         fail(slice);
     return OD_OK;
+}
+
+void od_late_note_opened(const od_datum *part, unsigned k)
+{
+    uint64_t first = od_order_first();
+    const od_task *slice = first ? slice_on(k) : NULL;
+    if (slice && od_order_turn(slice)->launch > first)
+        od_order_note_use(part->window, part->base, part->size, true);
 }

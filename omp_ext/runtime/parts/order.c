@@ -12,26 +12,17 @@
 bool od_order_progress;
 
 static atomic_uint_least64_t first; /* the launch that has not ended while slices of the next one begin; 0: none */
-static od_placeset begun;           /* where these have */
+static bool has_begun;              /* some of these have */
 
-/* What kernels on these devices could do since then, and perhaps cannot any more. */
-typedef struct past {
-    uintptr_t base;
-    size_t size;
-    od_window_access access;
-} past;
-static past *had; /* malloc'ed */
-static size_t nhad, room;
-
-/* What the tasks of slices of the second launch name. */
-typedef struct name {
+/* What slices of the second launch may use, as their tasks say, or page faults have shown. */
+typedef struct use {
     const od_window *window;
     uintptr_t base;
     size_t size;
-    od_window_access access;
-} name;
-static name *named; /* malloc'ed */
-static size_t nnamed, names_room;
+    bool write;
+} use;
+static use *uses; /* malloc'ed */
+static size_t nuses, room;
 
 const od_turn *od_order_turn(const od_task *task)
 {
@@ -49,8 +40,8 @@ bool od_order_open(uint64_t launch)
                 return false;
         }
     atomic_store(&first, launch);
-    begun = OD_NO_PLACES;
-    nhad = nnamed = 0;
+    has_begun = false;
+    nuses = 0;
     return true;
 }
 
@@ -84,37 +75,23 @@ void od_order_await(const od_turn *turn)
     od_runtime_unlock();
 }
 
-/* --- what slices have had ------------------------------------------------------------ */
+/* --- what slices use --------------------------------------------------------------- */
 
-bool od_order_names(const od_window *window)
+void od_order_note_use(const od_window *window, uintptr_t base, size_t size, bool write)
 {
-    bool is_named = false;
-    for (size_t i = 0; i < nnamed && !is_named; i++)
-        is_named = named[i].window == window;
-    return is_named;
+    if (nuses == room) {
+        room = room ? 2 * room : 64;
+        uses = od_alloc_more(uses, room * sizeof *uses);
+    }
+    uses[nuses++] = (use){window, base, size, write};
 }
 
-od_window_access od_order_named(uintptr_t host)
-{
-    od_window_access most = OD_WINDOW_CLOSED;
-    for (size_t i = 0; i < nnamed; i++)
-        if (host - named[i].base < named[i].size && named[i].access > most)
-            most = named[i].access;
-    return most;
-}
-
-static void note_names(const od_task *task)
+static void note_named(const od_task *task)
 {
     for (uint32_t i = 0; i < task->naccess; i++) {
         const od_datum *d = task->access[i].datum;
-        od_window_access access = (task->access[i].mode & OD_WRITE) ? OD_WINDOW_OPEN : OD_WINDOW_READABLE;
-        if (!d->window)
-            continue;
-        if (nnamed == names_room) {
-            names_room = names_room ? 2 * names_room : 64;
-            named = od_alloc_more(named, names_room * sizeof *named);
-        }
-        named[nnamed++] = (name){d->window, d->base, d->size, access};
+        if (d->window)
+            od_order_note_use(d->window, d->base, d->size, task->access[i].mode & OD_WRITE);
     }
 }
 
@@ -126,53 +103,23 @@ void od_order_note_begun(const od_task *task, unsigned k)
     turn->place = (int)k;
     od_runtime_set_flag(&od_order_progress);
     if (first && turn->launch > first) {
-        od_placeset_add(&begun, k);
-        note_names(task);
+        has_begun = true;
+        note_named(task);
     }
-    if (turn->launch == first && !od_placeset_is_empty(begun))
+    if (turn->launch == first && has_begun)
         od_fatal("a slice of a kernel has to begin again on another device, and slices of the next kernel, which "
                  "OMPDARTS_SLICE=eager lets begin early, may have used what it writes");
 }
 
-static void add(uintptr_t base, size_t size, od_window_access access)
+bool od_order_uses(const od_window *window, uintptr_t host, bool write)
 {
-    if (nhad == room) {
-        room = room ? 2 * room : 64;
-        had = od_alloc_more(had, room * sizeof *had);
-    }
-    had[nhad++] = (past){base, size, access};
-}
-
-void od_order_note_shown(const od_datum *part, unsigned k, od_window_access before)
-{
-    if (!first || before == OD_WINDOW_CLOSED || !od_placeset_has(begun, k))
-        return;
-    /* Where it is mixed the rest is single pages (od_order_note_page). */
-    od_window_access access = before == OD_WINDOW_MIXED ? od_order_named(part->base) : before;
-    if (access != OD_WINDOW_CLOSED)
-        add(part->base, part->size, access);
-}
-
-void od_order_note_page(uintptr_t page, bool write)
-{
-    add(page, od_window_page(), write ? OD_WINDOW_OPEN : OD_WINDOW_READABLE);
-}
-
-uint64_t od_order_first(od_placeset *where)
-{
-    *where = begun;
-    return first;
-}
-
-bool od_order_forbids(od_window_access access, bool write)
-{
-    return access != OD_WINDOW_CLOSED && (write || access != OD_WINDOW_READABLE);
-}
-
-bool od_order_had(uintptr_t host, bool write)
-{
-    for (size_t i = 0; i < nhad; i++)
-        if (host - had[i].base < had[i].size && od_order_forbids(had[i].access, write))
+    for (size_t i = 0; i < nuses; i++)
+        if (uses[i].window == window && host - uses[i].base < uses[i].size && (write || uses[i].write))
             return true;
     return false;
+}
+
+uint64_t od_order_first(void)
+{
+    return first;
 }

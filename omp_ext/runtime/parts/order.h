@@ -47,20 +47,11 @@ bool od_order_is_early(const od_task *task);
 /* A kernel begins on device k. Ends the program where it is a slice of the first launch, which has failed on another
  * device, and slices of the second have begun. */
 void od_order_note_begun(const od_task *task, unsigned k);
-/* What kernels on device k may do with the part is another thing now than `before`. */
-void od_order_note_shown(const od_datum *part, unsigned k, od_window_access before);
-/* A slice of the second launch is given a page. */
-void od_order_note_page(uintptr_t page, bool write);
-
-/* The first launch, and where slices of the second have begun; 0: od_order_close(). */
-uint64_t od_order_first(od_placeset *begun);
-/* Slices of the second use something of the array, as their tasks say: they have no pointers to others. */
-bool od_order_names(const od_window *window);
-/* What the tasks say of this address. */
-od_window_access od_order_named(uintptr_t host);
-/* Whoever has had it like this may have used it in a way that is in the way of this access. */
-bool od_order_forbids(od_window_access access, bool write);
-/* Slices of the second have, and have it no more; or it was given to them as a page. */
-bool od_order_had(uintptr_t host, bool write);
+/* A slice of the second launch may use this of the array, from now on. */
+void od_order_note_use(const od_window *window, uintptr_t base, size_t size, bool write);
+/* Slices of the second may have used it in a way that is in the way of this access. */
+bool od_order_uses(const od_window *window, uintptr_t host, bool write);
+/* The first launch; 0: od_order_close(). */
+uint64_t od_order_first(void);
 
 #endif

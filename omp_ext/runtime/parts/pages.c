@@ -345,17 +345,6 @@ od_status od_runtime_give_page(od_window *window, uintptr_t base, unsigned k, co
     return OD_OK;
 }
 
-od_window_access od_runtime_page_access(const od_window *window, uintptr_t host, unsigned k)
-{
-    uintptr_t base = od_window_page_begin(host);
-    const page *p = find_page(window, base < window->base ? window->base : base);
-    if (!p)
-        return OD_WINDOW_MIXED;
-    return p->writer == (int)k              ? OD_WINDOW_OPEN
-           : od_placeset_has(p->readers, k) ? OD_WINDOW_READABLE
-                                            : OD_WINDOW_CLOSED;
-}
-
 /* --- kernels begin and end ------------------------------------------------------------- */
 
 /* Of a part with pages that others want, all but those: who may use them has been decided. */

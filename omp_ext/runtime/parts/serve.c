@@ -127,6 +127,7 @@ static od_status serve_locked(const od_fault *fault)
     const od_datum *opened = fault->write && k != od_runtime_outside() ? open_for_writing(window, host, k) : NULL;
     if (!opened)
         return give(window, host, k, fault);
+    od_late_note_opened(opened, k);
     touch.opened = opened->base;
     touch.size = opened->size;
     od_runtime_note_faults(k, opened, fault->since_ns, &touch);

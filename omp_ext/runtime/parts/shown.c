@@ -15,7 +15,6 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/process/fatal.h"
-#include "omp_ext/runtime/parts/order.h"
 
 /* od_datum.shown: parts that are not closed on every device, least recently used first */
 static od_list shown = {.root = {&shown.root, &shown.root}};
@@ -71,8 +70,6 @@ void od_runtime_note_shown(od_datum *d, unsigned k, od_window_access access)
     nranges -= od_placeset_has(d->visible, k) ? n : 0;
     nranges += access != OD_WINDOW_CLOSED ? n : 0;
     (access != OD_WINDOW_CLOSED ? od_placeset_add : od_placeset_remove)(&d->visible, k);
-    if (access != d->replica[k].shown)
-        od_order_note_shown(d, k, d->replica[k].shown);
     d->replica[k].shown = access;
     if (access != OD_WINDOW_CLOSED || od_placeset_is_empty(d->visible))
         note_use(d);

@@ -39,10 +39,10 @@ static bool expects(const od_turn *turn, const od_window *window, uintptr_t host
 {
     const od_group_slice *own = od_container_of(turn, const od_group_slice, turn);
     const od_group *g = own->group;
+    const od_footprint *f = g->slicing->footprint;
     bool does = false;
-    for (unsigned i = 0; i < g->slicing->footprint->arguments && !does; i++)
-        does = g->array[i] == window &&
-               od_footprint_has(g->slicing->footprint, i, own->slice.index, od_page_of(window->base, host), write);
+    for (unsigned i = 0; f->slices == g->parts.count && i < f->arguments && !does; i++)
+        does = g->array[i] == window && od_footprint_has(f, i, own->slice.index, od_page_of(window->base, host), write);
     return does;
 }
 

@@ -11,15 +11,12 @@
 #include "omp_ext/maps/parts/by_share.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/services/profile.h"
-#include "omp_ext/services/record/record.h"
 #include "omp_ext/slices/early.h"
 #include "omp_ext/slices/gpus/teams.h"
 #include "omp_ext/slices/whole.h"
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/tasks/job.h"
 #include "util/memory.h"
-
-#include <stdlib.h>
 
 bool od_slices_are_on(void)
 {

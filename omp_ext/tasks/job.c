@@ -236,17 +236,6 @@ void od_job_submit(od_engine *engine, od_job *job, od_uses *uses, const void *co
     od_engine_task_ready(engine, &job->task);
 }
 
-void od_jobs_run(od_job **jobs, od_uses *uses, unsigned count, const bool *done)
-{
-    od_engine *engine = od_runtime_lock_to_wait(done);
-    od_engine_hold(engine); /* each device is asked when all are there */
-    for (unsigned i = 0; i < count; i++)
-        od_job_submit(engine, jobs[i], &uses[i], jobs[i]->launch.call.kernel);
-    od_engine_resume(engine);
-    od_runtime_wait(done);
-    od_runtime_unlock();
-}
-
 /* --- on a worker -------------------------------------------------------- */
 
 static int run_watched(od_job *job, unsigned k)

@@ -21,8 +21,6 @@ od_status od_job_poll(od_job *job);
 /* Gives a job its data (taken over from `uses`) and to the engine. `code`: whose duration predicts it. Locked: of a
  * kernel with od_runtime_lock_inline(). */
 void od_job_submit(od_engine *engine, od_job *job, od_uses *uses, const void *code);
-/* Likewise several at once, of one kernel; waits until *done is set. */
-void od_jobs_run(od_job **jobs, od_uses *uses, unsigned count, const bool *done);
 /* Likewise a SYNC job, and waits until it may run. Returns its place. */
 int od_job_acquire(od_job *job, od_uses *uses, const void *code);
 /* Ends the run of a SYNC job and waits until its results are where coherence wants them. */

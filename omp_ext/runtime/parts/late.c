@@ -41,24 +41,20 @@ static bool is_expected(unsigned k, const od_window *window, uintptr_t host, boo
 
 od_status od_late_check(const od_window *window, uintptr_t host, unsigned k, bool write)
 {
-    uint64_t first = od_order_first();
-    const od_task *slice = first ? slice_on(k) : NULL;
-    if (!slice)
-        return OD_OK;
-    bool is_second = od_order_turn(slice)->launch > first;
-    if (is_second && !is_expected(k, window, host, write))
+    const od_task *slice = slice_on(k);
+    bool is_early = slice && od_order_is_early(slice);
+    if (is_early && !is_expected(k, window, host, write))
         return OD_EBUSY;
-    if (is_second)
+    if (is_early)
         od_order_note_use(window, od_window_page_begin(host), od_window_page(), write);
-    else if (od_order_uses(window, host, write))
+    else if (slice && od_order_uses(window, host, write))
         fail(slice);
     return OD_OK;
 }
 
 void od_late_note_opened(const od_datum *part, unsigned k)
 {
-    uint64_t first = od_order_first();
-    const od_task *slice = first ? slice_on(k) : NULL;
-    if (slice && od_order_turn(slice)->launch > first)
+    const od_task *slice = slice_on(k);
+    if (slice && od_order_is_early(slice))
         od_order_note_use(part->window, part->base, part->size, true);
 }

@@ -113,13 +113,8 @@ void od_order_note_begun(const od_task *task, unsigned k)
 
 bool od_order_uses(const od_window *window, uintptr_t host, bool write)
 {
-    for (size_t i = 0; i < nuses; i++)
+    for (size_t i = 0; first && i < nuses; i++)
         if (uses[i].window == window && host - uses[i].base < uses[i].size && (write || uses[i].write))
             return true;
     return false;
-}
-
-uint64_t od_order_first(void)
-{
-    return first;
 }

@@ -49,9 +49,7 @@ bool od_order_is_early(const od_task *task);
 void od_order_note_begun(const od_task *task, unsigned k);
 /* A slice of the second launch may use this of the array, from now on. */
 void od_order_note_use(const od_window *window, uintptr_t base, size_t size, bool write);
-/* Slices of the second may have used it in a way that is in the way of this access. */
+/* While both are under way: slices of the second may have used it in a way that is in the way of this access. */
 bool od_order_uses(const od_window *window, uintptr_t host, bool write);
-/* The first launch; 0: od_order_close(). */
-uint64_t od_order_first(void);
 
 #endif

@@ -215,7 +215,7 @@ if [[ $quick && $version == 19 ]]; then
 fi
 if [[ $suite ]]; then
     # Two stand in front of libomptarget's launches, where the library does not come by here.
-    our_tests -L '^(e2e|cuda)$' -LE '^rerun$' -E '^(cuda\.async_bench|e2e\.faulty_kernel)$'
+    our_tests -L '^(e2e|cuda)$' -E '^(cuda\.async_bench|e2e\.faulty_kernel)$'
     fuzz
     workarounds
 fi

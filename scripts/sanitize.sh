@@ -38,11 +38,11 @@ clang=$llvm_root/bin/clang
 archer=$llvm_root/lib/libarcher.so
 scripts/install-deps.sh libclang-rt-19-dev
 
-# Failed assertions print a stack too.
-export ASAN_OPTIONS=handle_abort=1:strict_string_checks=1:malloc_context_size=2 # see tests/suppressions/leak.txt
+# Failed assertions print a stack too. The signal SIGSEGV is the library's: it says which pages kernels use.
+export ASAN_OPTIONS=handle_abort=1:handle_segv=0:strict_string_checks=1:malloc_context_size=2 # see tests/suppressions/leak.txt
 export LSAN_OPTIONS=suppressions=$PWD/tests/suppressions/leak.txt:print_suppressions=0
 export UBSAN_OPTIONS=handle_abort=1:print_stacktrace=1
-export TSAN_OPTIONS=suppressions=$PWD/tests/suppressions/thread.txt:handle_abort=1:second_deadlock_stack=1:atexit_sleep_ms=20:ignore_noninstrumented_modules=1
+export TSAN_OPTIONS=suppressions=$PWD/tests/suppressions/thread.txt:handle_abort=1:handle_segv=0:second_deadlock_stack=1:atexit_sleep_ms=20:ignore_noninstrumented_modules=1
 for tool in ASAN LSAN UBSAN TSAN; do
     export ${tool}_SYMBOLIZER_PATH="$llvm_root/bin/llvm-symbolizer"
 done

@@ -15,7 +15,7 @@ calls() {
     under 0 OMPDARTS_DEVICES=2 OMPDARTS_MEM=768Ki "${@:2}" "$E2E_PROGRAMS/tiles_again" "$1"
     same_output
     stats "stats.host_tasks == 0"
-    calls=$(sed -n 's/^mprotect: //p' "$work/err")
+    calls=$(sed -n '/^mprotect: /{s///p;q}' "$work/err") # a sanitizer's process ends later, and has none
 }
 
 tasks=$((4 * 100))

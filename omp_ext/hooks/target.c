@@ -61,7 +61,10 @@ static int pass_through(const od_kernel_call *call, int64_t device)
 static int plain_launch(const od_kernel_call *call)
 {
     od_learn_offload(&call->map, !call->structs);
-    return od_slices_are_on() ? od_slices_launch(call) : od_job_launch_sync(call, NULL);
+    if (od_slices_are_on())
+        return od_slices_launch(call);
+    od_slices_note_off(call);
+    return od_job_launch_sync(call, NULL);
 }
 
 /* Ends the program where the call's map list is wrong. */

@@ -5,6 +5,7 @@
 
 #include "omp_ext/services/figures/footprints.h"
 #include "omp_ext/services/figures/slicing.h"
+#include "omp_ext/slices/slices.h"
 #include "util/clock.h"
 #include "util/file/plain_numbers.h"
 #include "util/log.h"
@@ -42,6 +43,7 @@ static void report(const od_run *run)
                    .seed = options->sched.seed,
                    .choices = od_engine_choices(run->engine),
                    .habits = run->habits,
+                   .not_sliced = od_slices_not_tried(),
                    .processors = run->processors,
                    .ndevices = run->devices->count, /* not one that is there for the engine alone */
                    .devices = devices};

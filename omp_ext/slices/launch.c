@@ -24,6 +24,20 @@ bool od_slices_are_on(void)
     return options->slice.count != OD_SLICE_OFF && options->coherence != OD_COHERENCE_STRICT;
 }
 
+static _Atomic uint64_t not_tried;
+
+void od_slices_note_off(const od_kernel_call *call)
+{
+    if (call->args.trip_count > 1 && call->teams != 1 && od_serial_user())
+        atomic_fetch_add_explicit(&not_tried, 1, memory_order_relaxed);
+}
+
+uint64_t od_slices_not_tried(void)
+{
+    bool can_be = od_runtime_options()->coherence != OD_COHERENCE_STRICT && od_runtime_ndevices() > 1;
+    return can_be ? atomic_load(&not_tried) : 0;
+}
+
 /* --- whether --------------------------------------------------------------------- */
 
 static od_balance balance; /* od_runtime.lock */

@@ -19,6 +19,10 @@
 #include "omp_ext/slices/kernels.h"
 
 bool od_slices_are_on(void);
+/* They are not: a launch that might have been in slices goes as it is. */
+void od_slices_note_off(const od_kernel_call *call);
+/* Of how many that may be said to the user; 0 where slices are on, or cannot be. */
+uint64_t od_slices_not_tried(void);
 /* Runs a launch of the program's thread, in slices or whole. As od_job_launch_sync(). */
 int od_slices_launch(const od_kernel_call *call);
 

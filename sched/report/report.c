@@ -318,6 +318,18 @@ static void print_held(const od_report *report, FILE *file)
                     report->devices[k].name, mb(e->shared_size), e->shared_base);
 }
 
+/* A program whose tasks come one by one uses one device at a time, whatever the policy. */
+static void print_not_sliced(const od_report *report, FILE *file)
+{
+    uint64_t all = od_report_totals(report).tasks;
+
+    if (report->not_sliced && report->not_sliced >= all / 2)
+        fprintf(file,
+                "ompdarts: %" PRIu64 " kernel%s ran one by one, each on one of %u devices: OMPDARTS_SLICE=auto tries "
+                "to run their iterations on all of them\n",
+                report->not_sliced, plural(report->not_sliced), report->ndevices);
+}
+
 static uint64_t print_device(const od_report *report, const od_report_device *d, int width, FILE *file)
 {
     uint64_t idle_ns = od_report_idle_ns(report, &d->stats);
@@ -395,6 +407,7 @@ void od_report_print(const od_report *report, FILE *file)
     print_footprints(report, file);
     print_reruns(&totals, file);
     print_held(report, file);
+    print_not_sliced(report, file);
     if (report->processors && report->processors < report->ndevices)
         fprintf(file,
                 "ompdarts: %u host devices and the program share %u processor%s: times say little about real devices\n",

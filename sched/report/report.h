@@ -62,6 +62,7 @@ typedef struct od_report {
     od_engine_stats engine;
     const od_choices *choices; /* of settings, borrowed; NULL: nothing chose */
     uint64_t habits;     /* constructs that named the default device and were scheduled all the same */
+    uint64_t not_sliced; /* kernels that the program waited for one by one, and that OMPDARTS_SLICE might cut */
     unsigned processors; /* that host devices share with the program; 0: devices compute by themselves */
     unsigned nkernels;
     const od_report_slicing *kernels; /* nkernels, borrowed */

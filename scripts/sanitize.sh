@@ -159,7 +159,8 @@ for sanitizer in "${sanitizers[@]}"; do
     if [[ $sanitizer == thread ]]; then
         # Where a thread that is in `taskwait depend` runs a task that comes to another one, libomp 19 fails an assertion if a tool such
         # as Archer listens, without the library alike.
-        left_out+='|forms'
+        # And two threads of a program in one critical section crash in __kmpc_end_critical() (9 of 20 runs without the library).
+        left_out+='|forms|slices_beside\.critical'
         [[ -f $archer ]] || { echo "sanitize: $archer is missing (Debian: libomp-19-dev)" >&2; exit 1; }
         export OMP_TOOL_LIBRARIES=$archer ARCHER_OPTIONS=all_memory=1
     fi

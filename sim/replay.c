@@ -9,6 +9,7 @@
  */
 #include "sim/replay_state.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
@@ -50,6 +51,16 @@ static void await_requests(simulation *s, sg_sem_t own, const unsigned *pending)
 
 /* --- the recorded order of events ---------------------------------------------------- */
 
+/* The replay goes another way than the recorded run, whose order says nothing any more. */
+static void leave_order(simulation *s)
+{
+    sim_replay *p = s->replay;
+    fprintf(stderr, "ompdarts sim: the replay leaves the recorded order after %" PRIu32 " of %" PRIu32 " events\n",
+            p->next_event, p->nevents);
+    p->next_event = p->nevents;
+    s->bus.next = UINT32_MAX;
+}
+
 /* Of a replay with the settings of the recorded run: what came before this event may still come, a little late. */
 static void await_turn(simulation *s, sg_sem_t own, uint32_t place)
 {
@@ -61,8 +72,9 @@ static void await_turn(simulation *s, sg_sem_t own, uint32_t place)
         note_waiting(p, own);
         sg_sem_acquire_timeout(own, fmax(deadline - simgrid_get_clock(), 1e-9));
     }
+    if (p->next_event < place && !s->failed)
+        leave_order(s);
     p->events[place].happened = true;
-    p->next_event = p->next_event > place ? p->next_event : place;
     while (p->next_event < p->nevents && p->events[p->next_event].happened)
         p->next_event++;
 }

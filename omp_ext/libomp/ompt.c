@@ -4,6 +4,7 @@
 #include "omp_ext/libomp/ompt.h"
 
 #include "util/options.h"
+#include "util/tsan.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -231,7 +232,7 @@ static od_ompt_function wrapper_of(int event)
     return event > 0 && event < OD_OMPT_EVENTS ? wrappers[event] : NULL;
 }
 
-static int set_callback(int event, od_ompt_function callback)
+OD_TSAN_BEFORE_ALL static int set_callback(int event, od_ompt_function callback)
 {
     od_ompt_function wrapper = wrapper_of(event);
     if (wrapper)
@@ -257,7 +258,7 @@ static od_ompt_function look_up(const char *name)
     return ompt.lookup(name);
 }
 
-static int initialize(od_ompt_lookup lookup, int initial_device, od_ompt_data *unused)
+OD_TSAN_BEFORE_ALL static int initialize(od_ompt_lookup lookup, int initial_device, od_ompt_data *unused)
 {
     (void)unused;
     ompt.lookup = lookup;

@@ -17,6 +17,7 @@
 #include "omp_ext/slices/slice.h"
 #include "omp_ext/slices/variables.h"
 #include "omp_ext/tasks/reservation.h"
+#include "util/tsan.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -352,6 +353,7 @@ static void run_region(int32_t *gtid, int32_t *tid, region *r)
 /* A parallel region of a kernel, or a league: its barriers and tasks are the kernel's own. */
 static void run_region_of_kernel(int32_t *gtid, int32_t *tid, region *r)
 {
+    OD_TSAN_ACQUIRE(r);
     if (!od_self.kernels) {
         od_faults_join_kernel();
         od_slice_note_region(true);
@@ -390,6 +392,7 @@ static void fork_threads(region *r)
     od_fork_function real = (od_fork_function)REAL(__kmpc_fork_call);
     OD_PROGRAM_CALL_FROM(r->from);
     r->in_section = od_slice_in_section();
+    OD_TSAN_RELEASE(r); /* as a league's */
     if (od_self.kernels)
         real(r->ident, 1, (void *)run_region_of_kernel, r);
     else if (od_runtime_offloads() || od_member_self)
@@ -457,6 +460,7 @@ void OD_FORK_TEAMS(od_ident *ident, int32_t count, void *outlined, ...)
     r.is_of_kernel = od_self.kernels;
     if (r.is_of_kernel)
         od_variables_share(&own, args, r.count, r.from);
+    OD_TSAN_RELEASE(&r); /* only libomp knows which threads get it */
     if (r.is_of_kernel || od_runtime_offloads() || od_remote_serves())
         ((od_fork_function)REAL(__kmpc_fork_teams))(ident, 1, (void *)run_league, &r);
     else

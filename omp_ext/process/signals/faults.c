@@ -29,7 +29,7 @@ typedef struct slot {
 
 static slot slots[SLOTS];
 static _Atomic uint32_t posted; /* counts them */
-static od_status (*serve)(const od_fault *fault);
+static od_status (*_Atomic serve)(const od_fault *fault);
 static _Atomic uintptr_t lowest = UINTPTR_MAX, highest; /* addresses that faults of ours have */
 static pid_t process;                                   /* which has the thread */
 

@@ -23,6 +23,7 @@ struct item {
     uint32_t nurgent;     /* how many have it; 0: `urgent` is not known */
     uint32_t uses;        /* the number of chosen tasks that use it and have not run */
     uint32_t chosen_uses; /* that number at first */
+    uint32_t first_user;  /* these tasks are user[first_user] and so on */
     uint32_t last;        /* how many tasks had been ordered with the last that uses it */
     uint32_t position;    /* its place in `present` plus one, 0: it is not there */
     uint32_t mark;        /* `marks`, where the task uses it for which room is made */
@@ -43,6 +44,7 @@ struct stream {
     bool *there;               /* by item */
     struct item *item;
     struct task *task;
+    uint32_t *user;   /* by item: the chosen tasks that use it, in their order */
     uint32_t *wanted; /* items with `enabled`, perhaps no longer */
     uint32_t nwanted;
     uint32_t *present; /* items that are there */
@@ -120,23 +122,21 @@ static void bring(struct stream *w, uint32_t item)
     const od_phase_problem *p = w->g->p;
     w->used += p->size[item];
     w->lacking -= w->held[item] ? p->size[item] : 0;
-    for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
-        uint32_t task = w->g->user[i];
-        if (w->chosen[task] && w->task[task].missing == 1)
-            count_enabled(w, task, -1);
-    }
+    const uint32_t *user = w->user + w->item[item].first_user, *end = user + w->item[item].chosen_uses;
+    for (const uint32_t *t = user; t < end; t++)
+        if (w->task[*t].missing == 1)
+            count_enabled(w, *t, -1);
     w->there[item] = true;
     w->item[item].enabled = 0;
     w->item[item].nurgent = 0;
     w->present[w->npresent++] = item;
     w->item[item].position = w->npresent;
-    for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
-        uint32_t task = w->g->user[i];
-        if (!w->chosen[task] || w->task[task].done)
+    for (const uint32_t *t = user; t < end; t++) {
+        if (w->task[*t].done)
             continue;
-        w->task[task].missing--;
-        count_enabled(w, task, +1);
-        offer(w, task);
+        w->task[*t].missing--;
+        count_enabled(w, *t, +1);
+        offer(w, *t);
     }
 }
 
@@ -147,18 +147,16 @@ static void lose(struct stream *w, uint32_t item)
     w->lacking += w->held[item] && w->item[item].uses ? p->size[item] : 0;
     w->out->stores += w->item[item].dirty ? p->load[item] : 0;
     w->item[item].dirty = false;
-    for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
-        uint32_t task = w->g->user[i];
-        if (w->chosen[task] && !w->task[task].done && w->task[task].missing == 1)
-            count_enabled(w, task, -1);
-    }
+    const uint32_t *user = w->user + w->item[item].first_user, *end = user + w->item[item].chosen_uses;
+    for (const uint32_t *t = user; t < end; t++)
+        if (!w->task[*t].done && w->task[*t].missing == 1)
+            count_enabled(w, *t, -1);
     w->there[item] = false;
-    for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
-        uint32_t task = w->g->user[i];
-        if (!w->chosen[task] || w->task[task].done)
+    for (const uint32_t *t = user; t < end; t++) {
+        if (w->task[*t].done)
             continue;
-        w->task[task].missing++;
-        count_enabled(w, task, +1);
+        w->task[*t].missing++;
+        count_enabled(w, *t, +1);
     }
 }
 
@@ -316,7 +314,7 @@ static void run_all(struct stream *w)
 /* True where the task could run if one more item were there. */
 static bool lacks_one(const struct stream *w, uint32_t task)
 {
-    return w->chosen[task] && !w->task[task].done && !w->task[task].unsat && w->task[task].missing == 1;
+    return !w->task[task].done && !w->task[task].unsat && w->task[task].missing == 1;
 }
 
 /* Of the most urgent task that lacks this item alone. */
@@ -325,8 +323,8 @@ static double level_of(struct stream *w, uint32_t item)
     if (w->item[item].nurgent)
         return w->item[item].urgent;
     w->item[item].urgent = 0;
-    for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
-        uint32_t task = w->g->user[i];
+    for (uint32_t i = 0; i < w->item[item].chosen_uses; i++) {
+        uint32_t task = w->user[w->item[item].first_user + i];
         double level = w->g->level[task];
         if (!lacks_one(w, task) || level < w->item[item].urgent)
             continue;
@@ -398,8 +396,8 @@ static uint32_t best_task(struct stream *w)
 /* A task that lacks this item alone: what it uses must not go. */
 static uint32_t enabled_task(const struct stream *w, uint32_t item)
 {
-    for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
-        uint32_t task = w->g->user[i];
+    for (uint32_t i = 0; i < w->item[item].chosen_uses; i++) {
+        uint32_t task = w->user[w->item[item].first_user + i];
         if (lacks_one(w, task))
             return task;
     }
@@ -423,6 +421,25 @@ static bool bring_more(struct stream *w)
     return true;
 }
 
+/* The users of each item, of which it is known how many there are. */
+static void list_users(struct stream *w)
+{
+    const od_phase_problem *p = w->g->p;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < p->nitems; i++) {
+        w->item[i].first_user = count;
+        count += w->item[i].chosen_uses;
+        w->item[i].chosen_uses = 0;
+    }
+    for (uint32_t i = 0; i < w->choice->ntasks; i++) {
+        uint32_t t = w->choice->task[i];
+        for (uint32_t u = p->first_use[t]; u < p->first_use[t + 1]; u++) {
+            struct item *item = &w->item[p->use[u]];
+            w->user[item->first_user + item->chosen_uses++] = t;
+        }
+    }
+}
+
 static void begin(struct stream *w)
 {
     const od_phase_problem *p = w->g->p;
@@ -440,6 +457,7 @@ static void begin(struct stream *w)
             w->item[p->use[u]].chosen_uses++;
         }
     }
+    list_users(w);
     w->most_seconds = fmin(w->most_seconds, od_phase_limit(p) + longest);
     for (uint32_t i = 0; i < p->nitems; i++)
         w->lacking += w->held[i] ? p->size[i] : 0;
@@ -476,6 +494,14 @@ static void stream(struct stream *w)
         w->out->stores += w->item[i].dirty ? p->load[i] : 0;
 }
 
+static uint32_t count_uses(const od_phase_problem *p, const od_phase_choice *choice)
+{
+    uint32_t uses = 0;
+    for (uint32_t i = 0; i < choice->ntasks; i++)
+        uses += p->first_use[choice->task[i] + 1] - p->first_use[choice->task[i]];
+    return uses;
+}
+
 od_status od_phase_stream(const od_phase_graph *g, const od_phase_choice *choice, double worth, od_phase_result *result,
                           bool *there)
 {
@@ -493,9 +519,11 @@ od_status od_phase_stream(const od_phase_graph *g, const od_phase_choice *choice
     w.item = od_calloc(ni, sizeof *w.item);
     w.task = od_calloc(nt, sizeof *w.task);
     w.wanted = od_malloc(3 * (size_t)ni * sizeof *w.wanted);
+    w.user = od_malloc((count_uses(p, choice) + 1) * sizeof *w.user);
     od_heap_init(&w.ready, is_more_urgent, &w);
     od_heap_init(&w.runnable, is_more_urgent, &w);
-    bool ok = w.item && w.task && w.wanted && !od_heap_reserve(&w.ready, nt) && !od_heap_reserve(&w.runnable, nt);
+    bool ok =
+        w.item && w.task && w.wanted && w.user && !od_heap_reserve(&w.ready, nt) && !od_heap_reserve(&w.runnable, nt);
     if (ok) {
         w.present = w.wanted + ni;
         w.useless = w.present + ni;
@@ -506,6 +534,7 @@ od_status od_phase_stream(const od_phase_graph *g, const od_phase_choice *choice
     free(w.item);
     free(w.task);
     free(w.wanted);
+    free(w.user);
     od_heap_free(&w.ready);
     od_heap_free(&w.runnable);
     return ok ? OD_OK : OD_ENOMEM;

@@ -129,7 +129,7 @@ static bool fits(const od_kernel_call *call, od_parts_slice slice)
 }
 
 /* So many times the devices, or OMPDARTS_SLICE: the same for all kernels, or each would cut the arrays anew. */
-static unsigned times = 1;
+static _Atomic unsigned times = 1;
 
 /* True: what so many slices use is known. */
 static bool plan(const od_kernel_call *call, od_slicing *s, unsigned slices)

@@ -13,17 +13,19 @@
 #include "util/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-enum { UPDATES_PER_TASK = 32, FEW_ADDRESSES = 1024 };
+enum { UPDATES_PER_TASK = 32, FEW_ADDRESSES = 1024, FEW_BEFORE = 4 };
 
 struct od_level {
     double weight;
     double below; /* the longest path after this task */
     uint32_t references;
-    uint32_t nbefore;
+    uint32_t nbefore, capacity; /* capacity: of `more`; 0: there is none */
     bool gone;
     od_node queued; /* its predecessors have not been visited yet */
-    od_level **before;
+    od_level **more;
+    od_level *few[FEW_BEFORE]; /* as long as they have room */
 };
 
 /* What a depend list has named. */
@@ -41,13 +43,26 @@ struct od_levels {
     uint64_t left; /* addresses, when those that nobody needs any more went the last time */
 };
 
+static od_level **before(od_level *level)
+{
+    return level->capacity ? level->more : level->few;
+}
+
+static void release(od_level *level);
+
+static void release_before(od_level *level)
+{
+    for (uint32_t i = 0; i < level->nbefore; i++)
+        release(before(level)[i]);
+    level->nbefore = 0;
+}
+
 static void release(od_level *level)
 {
     if (!level || --level->references)
         return;
-    for (uint32_t i = 0; i < level->nbefore; i++)
-        release(level->before[i]);
-    free(level->before);
+    release_before(level);
+    free(level->more);
     free(level);
 }
 
@@ -152,10 +167,10 @@ static void lengthen(od_levels *levels, od_level *level, double below)
         od_list_push_back(&levels->queue, &hold(level)->queued);
 }
 
-static void emit_before(od_levels *levels, const od_level *level)
+static void emit_before(od_levels *levels, od_level *level)
 {
     for (uint32_t i = 0; i < level->nbefore; i++)
-        lengthen(levels, level->before[i], level->weight + level->below);
+        lengthen(levels, before(level)[i], level->weight + level->below);
 }
 
 static void update(od_levels *levels)
@@ -167,19 +182,28 @@ static void update(od_levels *levels)
     }
 }
 
-static void add_before(od_level *level, od_level *before)
+static void add_before(od_level *level, od_level *other)
 {
-    if (before && !before->gone && before != level)
-        level->before[level->nbefore++] = hold(before);
+    if (other && !other->gone && other != level)
+        before(level)[level->nbefore++] = hold(other);
+}
+
+static bool make_room(od_level *level, uint64_t count)
+{
+    bool moves = !level->capacity && count > FEW_BEFORE;
+    if (count <= FEW_BEFORE && !level->capacity)
+        return true;
+    if (!od_array_reserve(&level->more, &level->capacity, count, sizeof(od_level *)))
+        return false;
+    if (moves)
+        memcpy(level->more, level->few, level->nbefore * sizeof(od_level *));
+    return true;
 }
 
 static bool add_edges(od_level *level, const address *a, bool write)
 {
-    size_t room = level->nbefore + 1 + (write ? (size_t)a->nreaders : 0);
-    od_level **before = od_realloc(level->before, room * sizeof(od_level *));
-    if (!before)
+    if (!make_room(level, (uint64_t)level->nbefore + 1 + (write ? a->nreaders : 0)))
         return false;
-    level->before = before;
     add_before(level, a->writer);
     for (uint32_t i = 0; write && i < a->nreaders; i++)
         add_before(level, a->readers[i]);
@@ -210,9 +234,7 @@ double od_levels_ready(od_levels *levels, od_level *level)
     double bottom = level->weight + level->below;
     level->gone = true;
     levels->count--;
-    for (uint32_t i = 0; i < level->nbefore; i++)
-        release(level->before[i]);
-    level->nbefore = 0;
+    release_before(level);
     release(level);
     return bottom;
 }

@@ -74,6 +74,8 @@ typedef struct od_player {
     double most_at_once; /* of these all devices and CPU workers do at most so many in a second */
     uint64_t *sent, *received; /* as in od_play_result */
     double halfway, end; /* when half of the tasks, and the last one, have ended */
+    bool creates;        /* tasks come one by one, and there are more */
+    od_background *first_job, **last_job; /* that are done then, by od_background.next */
     bool failed, late;   /* late: it ends after the limit, or was stopped */
 } od_player;
 

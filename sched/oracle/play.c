@@ -55,6 +55,27 @@ static uint64_t no_cost(void *driver)
     return 0;
 }
 
+/* A program creates its tasks faster than many of them are planned for: the plan counts once all are there. */
+static bool start_background(void *driver, od_background *job, size_t tasks)
+{
+    od_player *p = driver;
+    if (!p->creates || tasks < OD_BACKGROUND_FEW)
+        return false;
+    job->next = NULL;
+    *p->last_job = job;
+    p->last_job = &job->next;
+    return true;
+}
+
+static void end_jobs(od_player *p)
+{
+    for (od_background *job; (job = p->first_job);) {
+        p->first_job = job->next;
+        job->run(job);
+        od_engine_background_done(p->engine, job);
+    }
+}
+
 static void fail(void *driver, const char *message)
 {
     (void)message;
@@ -67,6 +88,7 @@ static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
                                          .complete_request = complete_request,
                                          .now_ns = now_ns,
                                          .cost_ns = no_cost,
+                                         .start_background = start_background,
                                          .fatal = fail};
 
 /* --- what is there at the beginning --------------------------------------------------- */
@@ -197,6 +219,8 @@ static void submit(od_player *p, uint32_t t)
 /* Policies decide on the first ones before they know the others. */
 static void create_tasks(od_player *p)
 {
+    p->creates = true;
+    p->last_job = &p->first_job;
     for (uint32_t t = 0; t < p->p->ntasks; t++) {
         if (p->submission)
             submit(p, t);
@@ -204,6 +228,8 @@ static void create_tasks(od_player *p)
             od_actors_hand_over(p, t);
     }
     od_engine_await(p->engine, true);
+    p->creates = false;
+    end_jobs(p);
 }
 
 static void begin(od_player *p)

@@ -134,26 +134,39 @@ static inline bool any_reaches(const struct view *view, uint32_t id, uint32_t n1
 {
     const uint32_t *own = &view->s1[id], *pairs = &view->missing->pairs[id];
     int reached = 0;
+    if (view->stride > 1)
+        return true;
     for (int i = 0; i < DATA_AT_ONCE; i++)
         reached |= (int32_t)(own[i] + pairs[i]) >= (int32_t)n1;
     return reached;
 }
 
-/* Where all ready tasks have the same priority. */
+/* The largest |S1|. */
+static uint32_t most_in_s1(const struct view *view)
+{
+    uint32_t most = 0;
+    for (uint32_t first = 0; first < view->missing->ndata; first += DATA_AT_ONCE) {
+        if (!any_reaches(view, first, most + 1))
+            continue;
+        for (uint32_t id = first; id < first + DATA_AT_ONCE; id++)
+            if (s1_count(view, id) > most && is_absent(view, id))
+                most = s1_count(view, id);
+    }
+    return most;
+}
+
+/* Where all ready tasks have the same priority. Only those of the largest |S1| are compared, which are many. */
 static struct best best_by_count(const struct view *view)
 {
     const od_missing *missing = view->missing;
     struct best best = {0};
-    uint32_t most = 1;
-    for (uint32_t first = 0; first < missing->ndata; first += DATA_AT_ONCE) {
-        if (view->stride == 1 && !any_reaches(view, first, most))
+    uint32_t most = most_in_s1(view);
+    for (uint32_t first = 0; most && first < missing->ndata; first += DATA_AT_ONCE) {
+        if (!any_reaches(view, first, most))
             continue;
-        for (uint32_t id = first; id < first + DATA_AT_ONCE; id++) {
-            if (s1_count(view, id) >= most && is_absent(view, id)) {
+        for (uint32_t id = first; id < first + DATA_AT_ONCE; id++)
+            if (s1_count(view, id) == most && is_absent(view, id))
                 compare(&best, view, id, missing->usual);
-                most = best.key.n1;
-            }
-        }
     }
     return best;
 }

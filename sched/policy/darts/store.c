@@ -126,9 +126,10 @@ static bool grow_lines(void *array, uint32_t old_count, uint32_t new_count, size
     return true;
 }
 
+/* By half: what is copied on the way is twice as much as there is in the end. */
 static uint32_t larger(uint32_t capacity, uint32_t needed)
 {
-    uint32_t grown = capacity + capacity / (capacity < 1024 ? 2 : 8) + 16; /* large arrays are not left half empty */
+    uint32_t grown = capacity + capacity / 2 + 16;
     return grown > needed ? grown : needed;
 }
 

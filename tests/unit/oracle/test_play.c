@@ -162,9 +162,107 @@ static void loads_under_way_take_time(void **state)
     od_topology_destroy(topology);
 }
 
+/* --- plans ------------------------------------------------------------------------------------ */
+
+/* Gives out nothing before its plan is made, which it begins with its first task. */
+struct planner {
+    od_policy_env env;
+    od_list queue; /* od_task.link */
+    od_background job;
+    bool planned;
+};
+
+static size_t plan_tasks;              /* that it says the plan is about */
+static uint32_t arrived, arrived_then; /* tasks so far, and when it was made */
+
+static void no_plan(od_background *job)
+{
+    (void)job;
+}
+
+static void end_plan(od_background *job, bool carried_out)
+{
+    od_container_of(job, struct planner, job)->planned = carried_out;
+    arrived_then = arrived;
+}
+
+static od_status planner_create(const od_policy_env *env, void **state)
+{
+    static struct planner planner;
+    planner = (struct planner){.env = *env, .job = {.run = no_plan, .done = end_plan}};
+    od_list_init(&planner.queue);
+    arrived = arrived_then = 0;
+    *state = &planner;
+    return OD_OK;
+}
+
+static void planner_destroy(void *state)
+{
+    (void)state;
+}
+
+static od_status planner_ready(void *state, od_task *task)
+{
+    struct planner *planner = state;
+    od_list_push_back(&planner->queue, &task->link);
+    if (arrived++ == 0)
+        od_policy_background(&planner->env, &planner->job, plan_tasks);
+    return OD_OK;
+}
+
+static od_task *planner_pop(void *state, unsigned k)
+{
+    struct planner *planner = state;
+    od_node *node = planner->planned ? od_list_pop_front(&planner->queue) : NULL;
+    (void)k;
+    return node ? od_container_of(node, od_task, link) : NULL;
+}
+
+static const od_policy_ops planner_ops = {.interface_version = OD_POLICY_INTERFACE,
+                                          .name = "planner",
+                                          .create = planner_create,
+                                          .destroy = planner_destroy,
+                                          .ready = planner_ready,
+                                          .pop = planner_pop};
+
+/* How many tasks have come when a plan for so many is made. */
+static uint32_t arrived_at_plan(size_t tasks, bool arrives)
+{
+    od_topology *topology = od_topology_bus(1, BYTES);
+    od_settings settings = {.policy = {.ops = &planner_ops}, .evict = od_evict_find("lru"), .buffer = 2};
+    od_play_task task[NTASKS];
+    od_play_result result = {0};
+    assert_non_null(topology);
+    for (uint32_t t = 0; t < NTASKS; t++)
+        task[t] = (od_play_task){.seconds = 1, .bound = OD_NOWHERE};
+    od_play_problem problem = {.tasks = task,
+                               .ntasks = NTASKS,
+                               .arrives = arrives,
+                               .topology = topology,
+                               .ndevices = 1,
+                               .slots = 1,
+                               .memory = BYTES,
+                               .alignment = 1};
+    plan_tasks = tasks;
+    assert_int_equal(od_play(&problem, &settings, (double)INFINITY, &result), OD_OK);
+    is(result.seconds, NTASKS);
+    od_topology_destroy(topology);
+    return arrived_then;
+}
+
+/* The first task of all goes to a device at once where it comes alone. */
+static void many_tasks_come_while_planning(void **state)
+{
+    (void)state;
+    assert_int_equal(arrived_at_plan(OD_BACKGROUND_FEW, true), NTASKS - 1);
+    assert_int_equal(arrived_at_plan(OD_BACKGROUND_FEW - 1, true), 1);
+    assert_int_equal(arrived_at_plan(OD_BACKGROUND_FEW, false), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(tasks_take_turns), cmocka_unit_test(copies_form_a_tree),
-                                       cmocka_unit_test(loads_under_way_take_time)};
+                                       cmocka_unit_test(loads_under_way_take_time),
+                                       cmocka_unit_test(many_tasks_come_while_planning)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -341,7 +341,7 @@ static uint64_t processor_ns(void *driver, bool own)
 static bool start_background(void *driver, od_background *job, size_t tasks)
 {
     struct world *w = driver;
-    if (w->njobs == JOBS || !w->machine->tick || !tasks)
+    if (w->njobs == JOBS || !w->machine->tick || tasks < OD_BACKGROUND_FEW)
         return false;
     w->job[w->njobs++] = job;
     return true;
@@ -574,12 +574,16 @@ static model_result result_of(struct world *w)
     return result;
 }
 
+/* The program creates one after the other, and waits. */
 static void run_tasks(struct world *w, const uint32_t *waits_for, uint32_t from, uint32_t to)
 {
     od_engine_await(w->engine, false);
-    for (uint32_t t = from; t < to; t++)
+    for (uint32_t t = from; t < to; t++) {
+        if (w->graph->dependences)
+            announce(w, t);
         if (waits_for[t] == 0)
             submit(w, t);
+    }
     od_engine_await(w->engine, true);
     while (w->nevents > 0)
         next_event(w);
@@ -590,8 +594,6 @@ static void run_round(struct world *w, const uint32_t *waits_for)
 {
     uint32_t n = w->graph->ntasks;
     memcpy(w->edges.indegree, waits_for, n * sizeof *waits_for);
-    for (uint32_t t = 0; w->graph->dependences && t < n; t++)
-        announce(w, t);
     if (w->machine->first)
         run_tasks(w, waits_for, 0, w->machine->first);
     run_tasks(w, waits_for, w->machine->first, n);

@@ -215,17 +215,6 @@ static bool is_worth_it(const struct chooser *c, const od_trial *trial)
     return best != now && (!now || passed + best->seconds < factor * now->seconds);
 }
 
-static od_outlook outlook(const od_prediction *p)
-{
-    od_outlook o = {.name = ""};
-    if (!p)
-        return o;
-    snprintf(o.name, sizeof o.name, "%s", p->candidate.name);
-    o.seconds = p->seconds;
-    o.at_least = p->at_least;
-    return o;
-}
-
 static void note(struct chooser *c, const od_trial *trial, bool adopted)
 {
     c->choices.count++;
@@ -234,9 +223,9 @@ static void note(struct chooser *c, const od_trial *trial, bool adopted)
                           .adopted = adopted,
                           .tasks = trial->work.ntasks,
                           .tried = trial->ntried,
-                          .present = outlook(trial->present),
-                          .best = outlook(trial->best),
-                          .second = outlook(od_trial_second(trial)),
+                          .present = od_prediction_outlook(trial->present),
+                          .best = od_prediction_outlook(trial->best),
+                          .second = od_prediction_outlook(od_trial_second(trial)),
                           .half_predicted = trial->best->halfway};
     od_log(OD_LOG_INFO, "auto", "%u settings played for %llu tasks: %s %.6f s, %s %.6f s", choice->tried,
            (unsigned long long)choice->tasks, choice->present.name, choice->present.seconds, choice->best.name,
@@ -466,6 +455,8 @@ static void recognise(struct chooser *c, const od_pattern *pattern)
     c->batch.first = !it;
     if (!it)
         it = recall(c, &c->beginnings, pattern);
+    if (it && od_iteration_is_best_as_new(it))
+        it = NULL;
     c->batch.looked = true;
     c->batch.iteration = it;
     if (!it) {
@@ -497,10 +488,13 @@ static void follow(struct chooser *c, uint64_t now_ns)
 /* Others like it find data where it did: it counts. */
 static void end_first(struct chooser *c, const od_pattern *pattern, double seconds)
 {
-    od_iterations_end(&c->beginnings, pattern, &c->batch.settings, seconds);
+    double unchanged = c->batch.changed ? 0 : seconds;
+    od_iterations_end(&c->beginnings, pattern, &c->batch.settings, unchanged);
     od_iteration *it = od_iterations_find(&c->beginnings, pattern);
     if (it->seconds <= 0)
-        it->seconds = seconds;
+        it->seconds = unchanged;
+    if (c->batch.changed && !c->batch.iteration)
+        od_iteration_note_chosen(it, seconds);
 }
 
 static void end_batch(void *chooser)
@@ -511,12 +505,12 @@ static void end_batch(void *chooser)
     bool whole = pattern->batch == c->batch.number && c->batch.begun_ns;
     if (pattern->tasks < OD_PATTERN_FIRST || !whole || now_ns <= c->batch.begun_ns)
         return;
-    double seconds = c->batch.changed ? 0 : (double)(now_ns - c->batch.begun_ns) * 1e-9;
+    double seconds = (double)(now_ns - c->batch.begun_ns) * 1e-9;
     bool first = !od_iterations_find(&c->iterations, pattern);
     if (first)
         end_first(c, pattern, seconds);
     if (!first || !recall(c, &c->iterations, pattern))
-        od_iterations_end(&c->iterations, pattern, &c->batch.settings, seconds);
+        od_iterations_end(&c->iterations, pattern, &c->batch.settings, c->batch.changed ? 0 : seconds);
 }
 
 static void keep_all(const struct chooser *c, const od_iterations *all)

@@ -132,6 +132,16 @@ void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_c
         judge(it, seconds);
 }
 
+void od_iteration_note_chosen(od_iteration *it, double seconds)
+{
+    it->chosen_seconds = it->chosen_seconds > 0 ? (it->chosen_seconds + seconds) / 2 : seconds;
+}
+
+bool od_iteration_is_best_as_new(const od_iteration *it)
+{
+    return it->chosen_seconds > 0 && it->seconds > it->chosen_seconds;
+}
+
 const od_candidate *od_iteration_settings(const od_iteration *it)
 {
     bool tries = it->proposed && it->seconds > 0;

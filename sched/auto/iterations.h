@@ -36,6 +36,7 @@ typedef struct od_iteration {
     double seconds;       /* with the best, on the average of the last few times; 0: not known yet */
     double fastest;       /* with the best so far; likewise */
     unsigned times;       /* that it has had the best since they are */
+    double chosen_seconds; /* with settings that were chosen as its tasks came, on the average; 0: not known */
     od_candidate former;  /* what was the best before them */
     double former_seconds; /* with these, likewise; 0: there are none */
     unsigned slower;      /* so many in a row took clearly longer than that; one by far counts twice */
@@ -63,6 +64,10 @@ od_iteration *od_iterations_find(od_iterations *all, const od_pattern *pattern);
 /* A batch has ended. `seconds` that it took with the settings `used` from its beginning to its end; 0: others counted
  * in between. */
 void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_candidate *used, double seconds);
+/* A first batch took so long with settings that were chosen on its way, as of a new one. */
+void od_iteration_note_chosen(od_iteration *iteration, double seconds);
+/* That was faster than the best settings from its beginning to its end. */
+bool od_iteration_is_best_as_new(const od_iteration *iteration);
 /* What it is to have this time. */
 const od_candidate *od_iteration_settings(const od_iteration *iteration);
 /* Whether better ones may be looked for; false: enough have been refuted, or one is to be tried. */

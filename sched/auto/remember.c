@@ -70,6 +70,7 @@ bool od_candidate_read(const char *line, const od_schedule *schedule, const od_s
 
 static const char played[] = "played"; /* a row that counts how many of the candidates have been */
 static const char draft[] = "draft";   /* a row of the schedule that is being improved */
+static const char chosen[] = "chosen"; /* a row of what it took with settings that were chosen on the way */
 
 struct recalled {
     od_iteration *it;
@@ -121,6 +122,10 @@ static void found(void *arg, const od_recalled_row *row)
     od_candidate c;
     if (strcmp(row->settings, played) == 0) {
         it->position = (unsigned)row->count;
+        return;
+    }
+    if (strcmp(row->settings, chosen) == 0) {
+        it->chosen_seconds = row->seconds;
         return;
     }
     const od_schedule *schedule = add_schedule(r, row->schedule);
@@ -207,6 +212,8 @@ void od_iteration_keep(const od_engine *engine, const od_iteration *it, bool fir
     if (it->draft && it->draft != best && !(tries && it->draft == next))
         keep(&k, draft, it->draft, 0, 0);
     keep(&k, played, NULL, it->position, 0);
+    if (it->chosen_seconds > 0)
+        keep(&k, chosen, NULL, 1, it->chosen_seconds);
     for (const od_refuted *r = it->refuted; r < it->refuted + it->nrefuted; r++)
         if (!od_schedule_of(&r->settings.settings))
             keep_settings(&k, &r->settings, r->rounds, r->seconds);

@@ -377,3 +377,14 @@ const od_prediction *od_trial_second(const od_trial *t)
             second = p;
     return second;
 }
+
+od_outlook od_prediction_outlook(const od_prediction *p)
+{
+    od_outlook o = {.name = ""};
+    if (!p)
+        return o;
+    snprintf(o.name, sizeof o.name, "%s", p->candidate.name);
+    o.seconds = p->seconds;
+    o.at_least = p->at_least;
+    return o;
+}

@@ -418,6 +418,47 @@ static void schedules_survive_the_process(void **state)
     model_forget(&kept);
 }
 
+/* Seconds of a process that carries out the graph once. */
+static double once_after(model_kept *kept, model_graph graph, unsigned ndevices, size_t memory)
+{
+    double seconds[1];
+    model_machine m = machine;
+    m.bandwidth = 2000;
+    m.ndevices = ndevices;
+    m.memory = memory;
+    m.rounds = 1;
+    m.round_s = seconds;
+    m.tick = 2;
+    m.kept = kept;
+    model_run(&graph, &m);
+    model_free(&graph);
+    return seconds[0];
+}
+
+static model_graph graph_of_kind(unsigned kind)
+{
+    return kind == 0 ? model_cholesky(14) : kind == 1 ? model_gemm2d(20) : model_gemm3d(8);
+}
+
+/* What a first run has ended with may be worse from the beginning on than what it began with: that is tried once. */
+static void later_processes_are_no_slower(void **state)
+{
+    enum { PROCESSES = 8 };
+    (void)state;
+    for (unsigned kind = 0; kind < 3; kind++)
+        for (unsigned n = 2; n <= 8; n *= 2)
+            for (size_t memory = 12; memory <= 48; memory *= 2) {
+                static model_kept kept;
+                double first = once_after(&kept, graph_of_kind(kind), n, memory), later = first;
+                for (unsigned i = 1; i < PROCESSES; i++)
+                    later = once_after(&kept, graph_of_kind(kind), n, memory);
+                if (later > 1.02 * first)
+                    fail_msg("graph %u, %u devices of %zu: %g s, the first process took %g s", kind, n, memory, later,
+                             first);
+                model_forget(&kept);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +477,7 @@ int main(void)
         cmocka_unit_test(what_is_kept_is_bounded),
         cmocka_unit_test(settings_survive_as_text),
         cmocka_unit_test(schedules_survive_the_process),
+        cmocka_unit_test(later_processes_are_no_slower),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Graphs between runs: with which settings each was carried out, how long that took, and what is to be tried next. So a
- * program that submits its graph once begins as its last run ended, or chooses anew where that was faster. Of its schedules the one is kept that was best, or
- * is to be tried, or else that is being improved; not beyond 65,536 tasks.
+ * program that submits its graph once begins as its last run ended, or chooses anew where that was faster. Of its
+ * schedules the one is kept that was best, or is to be tried, or else that is being improved; not beyond 65,536 tasks.
  */
 #ifndef OD_SCHED_AUTO_REMEMBER_H
 #define OD_SCHED_AUTO_REMEMBER_H

@@ -126,7 +126,7 @@ tells 'device 1 stayed idle [0-9]+% of the time by choice: --devices has 1 activ
 
 # Findings name the cause: made traces say what happened.
 # made NAME DEVICES PROCESSORS EVENT… : an event is a task's DEVICE FROM TO CREATED READY [synchronous|failed|DATUM], or stall DEVICE FROM TO CAUSE,
-# or fault DEVICE FROM TO
+# or fault DEVICE FROM TO, or kernel SLICED SLICES EARLY WHOLE
 made() {
     python3 - "$work/$1.json" "${@:2}" <<'CODE'
 import json, sys
@@ -146,6 +146,10 @@ for number, event in enumerate(events):
     if words[0] == "fault":
         lines.append({"ph": "X", "pid": 2 + int(words[1]), "tid": 5, "ts": float(words[2]), "dur": float(words[3]) - float(words[2]),
                       "name": "fault", "cat": "fault", "args": {"datum": "0x1", "size": 4096}})
+        continue
+    if words[0] == "kernel":
+        names = ("sliced", "slices", "early", "whole")
+        lines.append({"ph": "M", "pid": 1, "name": "kernel", "args": {"kernel": "step:7", **dict(zip(names, map(int, words[1:])))}})
         continue
     device, begin, end, created, ready = map(float, words[:5])
     args = {"task": number, "priority": 0, "created_us": created, "ready_us": ready, "buffered_us": ready,
@@ -176,7 +180,10 @@ made small 2 0 "0 50 100 0 0 0x1" "0 150 200 0 0 0x1" "1 0 200 0 0" "stall 0 0 5
 tells 'device 0 waited 50% of the time for memory .*: its tasks use 14.0 MB of data, and it has memory for 3.0 MB'
 
 made faulty 2 0 "0 0 100 0 0 0x1" "1 0 100 0 0 0x2" "fault 0 10 40" "fault 1 10 40"
-tells 'kernels waited 0.000 s in all for 2 pages of arrays'
+tells 'kernels waited 0.000 s in all for 2 pages of arrays that their tasks do not name: name in depend clauses'
+made early 2 0 "0 0 100 0 0 0x1" "1 0 100 0 0 0x2" "fault 0 10 40" "fault 1 10 40" "kernel 9 4 3 1"
+tells 'kernels waited 0.000 s in all for 2 pages of arrays that their tasks do not name: slices learn by these' \
+    '^- kernel step:7: 9 launches in 4 slices, 3 of them early, 1 whole$'
 
 # As a page.
 report "$work/eager.json" "$work/darts.json" -o "$work/report.html" || fail "report -o: $(cat "$work/errors")"

@@ -327,7 +327,10 @@ static bool read_counter(reader *r, const cJSON *event, const cJSON *args)
 
 static bool read_kernel(reader *r, const cJSON *args)
 {
-    trace_kernel kernel = {"", "", count(args, "sliced"), count(args, "whole"), (unsigned)integer(args, "slices")};
+    trace_kernel kernel = {.sliced = count(args, "sliced"),
+                           .whole = count(args, "whole"),
+                           .early = count(args, "early"),
+                           .slices = (unsigned)integer(args, "slices")};
     snprintf(kernel.name, sizeof kernel.name, "%s", text(args, "kernel"));
     snprintf(kernel.reason, sizeof kernel.reason, "%s", text(args, "reason"));
     return TRACE_APPEND(r->file, kernels, nkernels, kernel);

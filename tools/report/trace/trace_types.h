@@ -102,6 +102,7 @@ typedef struct trace_kernel { /* that might have run in slices */
     char name[128];
     char reason[128];       /* why its last launch was whole, after "it"; empty: it was not */
     uint64_t sliced, whole; /* launches */
+    uint64_t early;         /* of those in slices: slices of it began before the launch before had ended */
     unsigned slices;        /* of the last one in slices */
 } trace_kernel;
 

@@ -49,7 +49,7 @@ const char *od_whole_text(od_whole reason)
         [OD_WHOLE_TRIED] = "has been compared with its slices",
         [OD_WHOLE_FAILED] = "could not run on one of the devices",
         [OD_WHOLE_ON_HOST] = "runs on the host, as no device has room for its data, or none is left",
-        [OD_WHOLE_ON_RANKS] = "runs on GPUs of other ranks",
+        [OD_WHOLE_ON_RANKS] = "runs on devices of other ranks",
         [OD_WHOLE_SHORT] = "takes less than 100 microseconds",
         [OD_WHOLE_EARLY] = "has not run for so long that trying slices would not matter",
         [OD_WHOLE_SLOWER] = "was not faster in slices",

@@ -10,6 +10,7 @@
 #include "omp_ext/maps/list.h"
 #include "omp_ext/maps/parts/by_share.h"
 #include "omp_ext/process/memory.h"
+#include "omp_ext/remote/numbers.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/slices/early.h"
 #include "omp_ext/slices/gpus/teams.h"
@@ -34,7 +35,8 @@ void od_slices_note_off(const od_kernel_call *call)
 
 uint64_t od_slices_not_tried(void)
 {
-    bool can_be = od_runtime_options()->coherence != OD_COHERENCE_STRICT && od_runtime_ndevices() > 1;
+    bool can_be =
+        od_runtime_options()->coherence != OD_COHERENCE_STRICT && od_runtime_ndevices() > 1 && !od_remote_is_on();
     return can_be ? atomic_load(&not_tried) : 0;
 }
 
@@ -261,7 +263,7 @@ static od_map_list outside(const od_map_args *args)
 /* The calling thread alone launches the kernel. */
 static int launch(const od_kernel_call *call, od_slicing *s)
 {
-    od_whole reason = judge(call, s);
+    od_whole reason = od_remote_is_on() ? OD_WHOLE_ON_RANKS : judge(call, s);
     if (reason) {
         od_early_settle();
         return od_whole_launch(call, s, reason);

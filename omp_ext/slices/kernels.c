@@ -51,7 +51,7 @@ const char *od_whole_text(od_whole reason)
         [OD_WHOLE_ON_HOST] = "runs on the host, as no device has room for its data, or none is left",
         [OD_WHOLE_ON_RANKS] = "runs on devices of other ranks",
         [OD_WHOLE_SHORT] = "takes less than 100 microseconds",
-        [OD_WHOLE_EARLY] = "has not run for so long that trying slices would not matter",
+        [OD_WHOLE_EARLY] = "has not run for long enough to try slices, which a number in OMPDARTS_SLICE does at once",
         [OD_WHOLE_SLOWER] = "was not faster in slices",
         [OD_WHOLE_WAS_SLOWER] = "was not faster in slices in an earlier run",
         [OD_WHOLE_OTHERS] = "was faster in slices, but others on its arrays were slower by more",

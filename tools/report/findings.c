@@ -305,17 +305,22 @@ static int worst_first(const void *a, const void *b)
 static void look_at_settings(finder *f)
 {
     const trace_settings *s = &f->trace->settings;
-    char half[80] = "", next[160] = "";
+    char half[80] = "", next[160] = "", last[40] = "";
     if (!s->tried)
         return;
+    if (s->choices > 1)
+        snprintf(last, sizeof last, ", the last of %u times", s->choices);
     if (s->half_taken_s > 0)
         snprintf(half, sizeof half, "; half of them took %.3f s, predicted %.3f s", s->half_taken_s,
                  s->half_predicted_s);
     if (s->second[0])
         snprintf(next, sizeof next, "; next best %s, %s%.3f s", s->second, s->second_at_least ? "over " : "",
                  s->second_s);
-    find(f, 0, "auto played %" PRIu64 " settings for %" PRIu64 " tasks and %s %s: predicted %.3f s, before %.3f s%s%s",
-         s->tried, s->tasks, s->adopted ? "took" : "kept", s->best, s->best_s, s->present_s, next, half);
+    find(f, 0,
+         "auto, after %.3f s%s, played %" PRIu64 " settings for %" PRIu64
+         " tasks and %s %s: predicted %.3f s, before %.3f s%s%s",
+         (s->at_us - f->figures->begin_us) * 1e-6, last, s->tried, s->tasks, s->adopted ? "took" : "kept", s->best,
+         s->best_s, s->present_s, next, half);
 }
 
 /* Kernels that might have run in slices on all devices. */

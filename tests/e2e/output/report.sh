@@ -126,7 +126,7 @@ tells 'device 1 stayed idle [0-9]+% of the time by choice: --devices has 1 activ
 
 # Findings name the cause: made traces say what happened.
 # made NAME DEVICES PROCESSORS EVENT… : an event is a task's DEVICE FROM TO CREATED READY [synchronous|failed|DATUM], or stall DEVICE FROM TO CAUSE,
-# or fault DEVICE FROM TO, or kernel SLICED SLICES EARLY WHOLE
+# or fault DEVICE FROM TO, or kernel SLICED SLICES EARLY WHOLE, or settings AT BEST
 made() {
     python3 - "$work/$1.json" "${@:2}" <<'CODE'
 import json, sys
@@ -146,6 +146,10 @@ for number, event in enumerate(events):
     if words[0] == "fault":
         lines.append({"ph": "X", "pid": 2 + int(words[1]), "tid": 5, "ts": float(words[2]), "dur": float(words[3]) - float(words[2]),
                       "name": "fault", "cat": "fault", "args": {"datum": "0x1", "size": 4096}})
+        continue
+    if words[0] == "settings":
+        lines.append({"ph": "i", "pid": 1, "ts": float(words[1]), "s": "t", "name": "settings", "cat": "settings", "args": {
+            "tasks": 9, "tried": 4, "adopted": 1, "best": words[2], "best_s": 2, "present": "darts+luf", "present_s": 3}})
         continue
     if words[0] == "kernel":
         names = ("sliced", "slices", "early", "whole")
@@ -184,6 +188,8 @@ tells 'kernels waited 0.000 s in all for 2 pages of arrays that their tasks do n
 made early 2 0 "0 0 100 0 0 0x1" "1 0 100 0 0 0x2" "fault 0 10 40" "fault 1 10 40" "kernel 9 4 3 1"
 tells 'kernels waited 0.000 s in all for 2 pages of arrays that their tasks do not name: slices learn by these' \
     '^- kernel step:7: 9 launches in 4 slices, 3 of them early, 1 whole$'
+made chosen 1 0 "0 50000 400000 0 40000 0x1" "settings 90000 eager+lru" "settings 290000 lws+luf"
+tells '^- auto, after 0.250 s, the last of 2 times, played 4 settings for 9 tasks and took lws\+luf: predicted 2.000 s, before 3.000 s$'
 
 # As a page.
 report "$work/eager.json" "$work/darts.json" -o "$work/report.html" || fail "report -o: $(cat "$work/errors")"

@@ -176,6 +176,8 @@ static bool can_learn(const od_kernel_call *call, unsigned count)
 
 static od_whole judge(const od_kernel_call *call, od_slicing *s)
 {
+    if (call->teams == 1 || call->teams < 0) /* below 0: no league. The program may count on the order of iterations */
+        return OD_WHOLE_TEAMS;
     od_runtime_lock();
     od_whole reason = od_slicing_decide(s, wants_to_pay());
     od_runtime_unlock();
@@ -185,8 +187,7 @@ static od_whole judge(const od_kernel_call *call, od_slicing *s)
         reason = OD_WHOLE_ONE_DEVICE;
     if (!reason && call->args.trip_count < 2)
         reason = OD_WHOLE_FEW;
-    bool has_one_team = od_slicing_has_numbers(s) && atomic_load(&s->teams) < 2;
-    if (!reason && (call->teams == 1 || has_one_team)) /* then the program may count on the order of iterations */
+    if (!reason && od_slicing_has_numbers(s) && atomic_load(&s->teams) < 2) /* likewise */
         reason = OD_WHOLE_TEAMS;
     return reason;
 }

@@ -220,14 +220,14 @@ static const od_option_spec rows[] = {
      "the longest path of tasks that wait for this one; none ignores them.",
      NULL, od_option_choice, MEMBER(priority)},
     {OD_OPTION_PREFIX "SLICE", "slice", "choice", "off", "slices",
-     "off, auto, a whole number from 2 to 64, eager, or eager:number",
+     "off, auto, N, eager, or eager:N; N: a whole number from 2 to 64",
      "Synchronous kernels over whole arrays, cut into slices of their iterations that run on several devices at once "
-     "(docs/openmp.md): into so many, or, with auto, as many as there are devices, where that has been measured to be "
-     "faster. Twice, three times ... as many where a slice would not fit on a device. On GPUs only kernels that were "
-     "compiled for it (docs/gpu.md), into as many as there are devices at most. With eager, which is auto, or eager "
-     "and "
-     "a number, the program does not wait for the end of each launch: slices of the next one begin as those before "
-     "end that they depend on. Where they turn out to have begun too early the program ends with a message.",
+     "(docs/openmp.md): N cuts them into so many, auto into as many as there are devices, as soon as a kernel has run "
+     "for long enough to try that, and as long as it is faster. Twice, three times ... as many where a slice would not "
+     "fit on a device. On GPUs only kernels that were compiled for it (docs/gpu.md), into as many as there are devices "
+     "at most. With eager (like auto) and eager:N (like N) the program does not wait for the end of each launch: "
+     "slices of the next one begin as those before end that they depend on. Where they turn out to have begun too "
+     "early the program ends with a message.",
      NULL, parse_slice, MEMBER(slice)},
     {OD_OPTION_PREFIX "STATS", "stats", "words", "0", "",
      "0 (off), summary, FILE, or summary,FILE; FILE: " OD_FILE_ALLOWED,

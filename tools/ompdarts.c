@@ -63,13 +63,13 @@ static void unknown_command(const char *name)
         od_tool_unknown("command", name, command_names);
 }
 
-/* What could not be printed is a failure. */
+/* What could not be printed is a failure. A command that has failed has said why. */
 static int flushed(int status)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if (status || (fflush(stdout) == 0 && !ferror(stdout)))
         return status;
     od_tool_error("standard output: %s", strerror(errno));
-    return status ? status : OD_EXIT_FAILURE;
+    return OD_EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)
@@ -85,11 +85,11 @@ int main(int argc, char **argv)
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         fputs(usage, argc > 1 ? stdout : stderr);
-        return argc > 1 ? 0 : OD_EXIT_REFUSED;
+        return argc > 1 ? flushed(0) : OD_EXIT_REFUSED;
     }
     if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
         puts("ompdarts " OMPDARTS_VERSION);
-        return 0;
+        return flushed(0);
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(name, commands[i].name) == 0)

@@ -80,6 +80,8 @@ char *od_json_kernel(char *at, const od_report_slicing *kernel)
     at = od_json_number(at, "whole", kernel->whole);
     if (kernel->sliced)
         at = od_json_number(at, "slices", kernel->slices);
+    if (kernel->early)
+        at = od_json_number(at, "early", kernel->early);
     return kernel->reason ? od_json_string(at, "reason", kernel->reason) : at;
 }
 

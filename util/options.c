@@ -294,9 +294,16 @@ static shown show(const char *text)
     return s;
 }
 
+/* At its beginning or end. */
+static bool has_blanks(const char *text)
+{
+    return *text && (*text == ' ' || text[strlen(text) - 1] == ' ');
+}
+
 void od_option_refuse(const char *name, const char *text, const char *cause, char *error, size_t size)
 {
-    snprintf(error, size, "%s=%s: %s", name, show(text).text, cause);
+    const char *quote = has_blanks(text) ? "'" : ""; /* else nobody sees them */
+    snprintf(error, size, "%s=%s%s%s: %s", name, quote, show(text).text, quote, cause);
     for (char *c = error; *c; c++)
         if (iscntrl((unsigned char)*c))
             *c = '?';

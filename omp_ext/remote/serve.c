@@ -155,7 +155,7 @@ int ompdarts_v1_offer(od_mpi_offer *offer)
     if (!why && od_devices_choose(&options->devices, (unsigned)REAL(omp_get_num_devices)(), &served.devices, error,
                                   sizeof error))
         why = error;
-    if (!why && !served.devices.count)
+    if (!why && options->devices.none)
         why = "OMPDARTS_DEVICES=0 (--devices): at least one device must be served";
     if (!why && !open_local(error, sizeof error))
         why = error;

@@ -71,9 +71,11 @@ void od_runtime_probe(int place)
     if (answers)
         return;
     char name[OD_DEVICE_NAME];
-    od_log(OD_LOG_WARNING, "runtime", "%s no longer responds: it is lost, and its tasks move to other devices",
-           od_devices_name(&od_runtime.devices, (unsigned)place, name));
-    od_engine_device_lost(od_runtime_lock(), (unsigned)place);
+    od_engine *engine = od_runtime_lock();
+    if (!od_placeset_has(od_engine_lost(engine), (unsigned)place)) /* else another thread has said so */
+        od_log(OD_LOG_WARNING, "runtime", "%s no longer responds: it is lost, and its tasks move to other devices",
+               od_devices_name(&od_runtime.devices, (unsigned)place, name));
+    od_engine_device_lost(engine, (unsigned)place);
     od_runtime_unlock();
 }
 

@@ -10,6 +10,7 @@
 #include "omp_ext/maps/list.h"
 #include "omp_ext/maps/parts/by_share.h"
 #include "omp_ext/process/memory.h"
+#include "omp_ext/remote/numbers.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/slices/early.h"
 #include "omp_ext/slices/gpus/teams.h"
@@ -34,7 +35,8 @@ void od_slices_note_off(const od_kernel_call *call)
 
 uint64_t od_slices_not_tried(void)
 {
-    bool can_be = od_runtime_options()->coherence != OD_COHERENCE_STRICT && od_runtime_ndevices() > 1;
+    bool can_be =
+        od_runtime_options()->coherence != OD_COHERENCE_STRICT && od_runtime_ndevices() > 1 && !od_remote_is_on();
     return can_be ? atomic_load(&not_tried) : 0;
 }
 
@@ -174,6 +176,8 @@ static bool can_learn(const od_kernel_call *call, unsigned count)
 
 static od_whole judge(const od_kernel_call *call, od_slicing *s)
 {
+    if (call->teams == 1 || call->teams < 0) /* below 0: no league. The program may count on the order of iterations */
+        return OD_WHOLE_TEAMS;
     od_runtime_lock();
     od_whole reason = od_slicing_decide(s, wants_to_pay());
     od_runtime_unlock();
@@ -183,8 +187,7 @@ static od_whole judge(const od_kernel_call *call, od_slicing *s)
         reason = OD_WHOLE_ONE_DEVICE;
     if (!reason && call->args.trip_count < 2)
         reason = OD_WHOLE_FEW;
-    bool has_one_team = od_slicing_has_numbers(s) && atomic_load(&s->teams) < 2;
-    if (!reason && (call->teams == 1 || has_one_team)) /* then the program may count on the order of iterations */
+    if (!reason && od_slicing_has_numbers(s) && atomic_load(&s->teams) < 2) /* likewise */
         reason = OD_WHOLE_TEAMS;
     return reason;
 }
@@ -261,7 +264,7 @@ static od_map_list outside(const od_map_args *args)
 /* The calling thread alone launches the kernel. */
 static int launch(const od_kernel_call *call, od_slicing *s)
 {
-    od_whole reason = judge(call, s);
+    od_whole reason = od_remote_is_on() ? OD_WHOLE_ON_RANKS : judge(call, s);
     if (reason) {
         od_early_settle();
         return od_whole_launch(call, s, reason);

@@ -369,11 +369,17 @@ void od_trial_run(od_trial *t, uint64_t most_ns, const atomic_bool *hurry)
     t->cost_ns = od_engine_processor_ns(t->engine, true) - begun_ns;
 }
 
+/* The time was over before its play could show that it is no better than the best. */
+static bool says_nothing(const od_trial *t, const od_prediction *p)
+{
+    return p->at_least && t->best && p->seconds < t->best->seconds;
+}
+
 const od_prediction *od_trial_second(const od_trial *t)
 {
     const od_prediction *second = NULL;
     for (const od_prediction *p = t->tried; p < t->tried + t->ntried; p++)
-        if (p != t->best && p != t->present && (!second || p->seconds < second->seconds))
+        if (p != t->best && p != t->present && !says_nothing(t, p) && (!second || p->seconds < second->seconds))
             second = p;
     return second;
 }

@@ -77,7 +77,8 @@ void od_trial_destroy(od_trial *trial);
 /* Touches nothing but the trial. At most so many nanoseconds of the thread's processor time, and no more once `hurry`
  * is true. */
 void od_trial_run(od_trial *trial, uint64_t most_ns, const atomic_bool *hurry);
-/* The best of those that are not the best of all, and not what is now; NULL: there is none. */
+/* The best of those that are not the best of all, not what is now, and have been played far enough to be compared;
+ * NULL: there is none. */
 const od_prediction *od_trial_second(const od_trial *trial);
 /* As it is told; nothing where there is none (NULL). */
 od_outlook od_prediction_outlook(const od_prediction *prediction);

@@ -256,8 +256,8 @@ static void print_faults(const od_device_stats *totals, FILE *file)
 {
     if (totals->faults)
         fprintf(file,
-                "ompdarts: %" PRIu64 " page fault%s of kernels that touched more of an array than depend clauses "
-                "named: %.3f MB, %.3f s of waiting\n",
+                "ompdarts: %" PRIu64 " page fault%s of kernels that touched more of an array than their tasks named: "
+                "%.3f MB, %.3f s of waiting\n",
                 totals->faults, plural(totals->faults), mb(totals->fault_bytes), seconds(totals->fault_ns));
 }
 

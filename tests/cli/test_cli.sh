@@ -85,8 +85,16 @@ refused "env takes one argument" env --markdown --man
 refused "option '--help' takes no value" bench --help=x
 refused "unknown option '-z'" bench -zh
 refused "option '-n' needs a value" bench -n
-"$command" env >/dev/full 2>"$work/err" && fail "env to a full disk succeeds"
-grep -q "standard output: No space left on device" "$work/err" || fail "env to a full disk: $(cat "$work/err")"
+# to_a_full_disk NAME ARGUMENT… : fails with one line, which says where NAME could not be written
+to_a_full_disk() {
+    "$command" "${@:2}" >/dev/full 2>"$work/err" && fail "${*:2}: a full disk goes unnoticed"
+    grep -q "$1.*: No space left on device" "$work/err" || fail "${*:2}, to a full disk: $(cat "$work/err")"
+    [ "$(wc -l <"$work/err")" -eq 1 ] || fail "${*:2}, to a full disk, not one line: $(cat "$work/err")"
+}
+to_a_full_disk "standard output" env
+to_a_full_disk "standard output" --help
+to_a_full_disk "standard output" --version
+to_a_full_disk "/dev/full" info --svg /dev/full
 refused "unknown argument '--markdwn', did you mean '--markdown'?" env --markdwn
 refused "unknown argument 'x'" info x
 refused "option '--rules' takes no value" info --rules=x

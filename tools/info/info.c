@@ -92,6 +92,21 @@ static bool wants_picture(int argc, char **argv, const char **file)
     return argc <= 3 - joined && (joined || !argv[1][length]);
 }
 
+/* In `file`, or on standard output (NULL). */
+static int print_picture(const char *file)
+{
+    info_devices devices;
+    bool failed = file && !freopen(file, "we", stdout);
+    if (!failed) {
+        info_find_devices(&devices);
+        info_print_picture(&devices);
+        failed = file && (fflush(stdout) || ferror(stdout));
+    }
+    if (failed)
+        od_tool_error("info: %s: %s", file, strerror(errno));
+    return failed ? OD_EXIT_FAILURE : 0;
+}
+
 int od_tool_info(int argc, char **argv)
 {
     static const char *const known[] = {"--policies", "--rules", "--svg", "--help", NULL};
@@ -111,15 +126,8 @@ int od_tool_info(int argc, char **argv)
         print_names(od_evict_names());
         return 0;
     }
-    if (wants_picture(argc, argv, &picture)) {
-        if (picture && !freopen(picture, "we", stdout)) {
-            od_tool_error("info: %s: %s", picture, strerror(errno));
-            return OD_EXIT_FAILURE;
-        }
-        info_find_devices(&devices);
-        info_print_picture(&devices);
-        return 0;
-    }
+    if (wants_picture(argc, argv, &picture))
+        return print_picture(picture);
     if (argc > 1) {
         od_tool_bad_argument(argv, known);
         return OD_EXIT_REFUSED;

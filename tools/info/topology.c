@@ -7,6 +7,7 @@
 #include <hwloc.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -63,18 +64,25 @@ static bool load(hwloc_topology_t *topology)
     return false;
 }
 
-static uint64_t available(void)
+/* A row of the kernel's table, such as "MemTotal:"; 0: not known. */
+static uint64_t memory(const char *row)
 {
     char line[128];
+    size_t length = strlen(row);
     uint64_t kib = 0;
     FILE *file = fopen("/proc/meminfo", "r");
 
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
-            break;
+    while (file && !kib && fgets(line, sizeof line, file))
+        if (strncmp(line, row, length) == 0)
+            kib = strtoull(line + length, NULL, 10);
     if (file)
         fclose(file);
     return kib * 1024;
+}
+
+static uint64_t available(void)
+{
+    return memory("MemAvailable:");
 }
 
 static void print_control_group(void)
@@ -104,7 +112,7 @@ static void count(hwloc_topology_t topology, info_machine *found)
     found->nodes = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
     found->cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
     found->threads = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
-    found->memory = hwloc_get_root_obj(topology)->total_memory;
+    found->memory = memory("MemTotal:"); /* hwloc's may be less than what is available */
 }
 
 void info_find_machine(info_machine *found)

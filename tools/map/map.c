@@ -188,6 +188,7 @@ static int print_account(const request *r, const trace_file *trace)
     const char *output = r->output ? r->output : r->from ? "-" : "/dev/stderr";
     bool to_stdout = strcmp(output, "-") == 0, to_stderr = !r->output && !r->from;
     FILE *out = to_stdout ? stdout : to_stderr ? stderr : od_tool_create("map", output);
+    const char *name = to_stdout ? "standard output" : output;
     if (!out)
         return OD_EXIT_FAILURE;
     od_status status = map_account_make(trace, &account);
@@ -203,7 +204,7 @@ static int print_account(const request *r, const trace_file *trace)
     if (!to_stdout && !to_stderr)
         failed |= fclose(out) != 0;
     if (status || failed)
-        od_tool_error("map: %s", status ? od_status_text(status) : strerror(errno));
+        od_tool_error("map: %s: %s", name, status ? od_status_text(status) : strerror(errno));
     return status || failed ? OD_EXIT_FAILURE : 0;
 }
 

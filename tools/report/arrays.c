@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_ARRAY = UINT32_MAX };
+enum { NO_ARRAY = UINT32_MAX, NO_DATUM = UINT32_MAX };
 
 /* --- which there are ---------------------------------------------------------------- */
 
@@ -119,6 +119,7 @@ typedef struct holding {
     const trace_file *trace;
     run_arrays *arrays;
     uint32_t *array_of; /* by datum */
+    uint32_t *whole_of; /* by array: the datum that is all of it, or NO_DATUM */
     bool *is_known;     /* by datum: it is a part of its array */
     bool *is_held;      /* by datum and device */
     uint64_t *bytes;    /* now, by array and device */
@@ -145,14 +146,24 @@ static void hold(holding *h, uint32_t datum, unsigned k, double at_us, bool hold
     *most = *bytes > *most ? *bytes : *most;
 }
 
+/* Where a part of an array is used the array is one datum no more, on any device; no event says so. */
+static void divide(holding *h, uint32_t array, double at_us)
+{
+    for (unsigned k = 0; k < h->trace->ndevices; k++)
+        hold(h, h->whole_of[array], k, at_us, false);
+}
+
 static void happen(holding *h, const change *c)
 {
-    if (h->array_of[c->datum] == NO_ARRAY)
+    uint32_t array = h->array_of[c->datum];
+    if (array == NO_ARRAY)
         return;
+    if (c->holds && h->whole_of[array] != NO_DATUM && h->whole_of[array] != c->datum)
+        divide(h, array, c->at_us);
     hold(h, c->datum, c->k, c->at_us, c->holds);
     if (c->holds && !h->is_known[c->datum]) {
         h->is_known[c->datum] = true;
-        h->arrays->at[h->array_of[c->datum]].parts++;
+        h->arrays->at[array].parts++;
     }
 }
 
@@ -178,19 +189,31 @@ static void count_faults(holding *h)
     }
 }
 
+static void find_data(holding *h)
+{
+    const trace_file *t = h->trace;
+    for (uint32_t a = 0; a < h->arrays->count; a++)
+        h->whole_of[a] = NO_DATUM;
+    for (uint32_t d = 0; d < t->ndata; d++) {
+        uint32_t array = h->array_of[d] = array_of(h->arrays, &t->data[d]);
+        if (array != NO_ARRAY && t->data[d].size == h->arrays->at[array].all.size)
+            h->whole_of[array] = d;
+    }
+}
+
 static od_status follow(holding *h, const changes *all, double makespan_us)
 {
     const trace_file *t = h->trace;
     size_t n = t->ndevices;
     h->array_of = malloc((t->ndata + 1) * sizeof *h->array_of);
+    h->whole_of = malloc((h->arrays->count + 1) * sizeof *h->whole_of);
     h->is_known = calloc(t->ndata + 1, sizeof *h->is_known);
     h->is_held = calloc(t->ndata * n + 1, sizeof *h->is_held);
     h->bytes = calloc(h->arrays->count * n + 1, sizeof *h->bytes);
     h->since_us = calloc(h->arrays->count * n + 1, sizeof *h->since_us);
-    if (!h->array_of || !h->is_known || !h->is_held || !h->bytes || !h->since_us)
+    if (!h->array_of || !h->whole_of || !h->is_known || !h->is_held || !h->bytes || !h->since_us)
         return OD_ENOMEM;
-    for (size_t d = 0; d < t->ndata; d++)
-        h->array_of[d] = array_of(h->arrays, &t->data[d]);
+    find_data(h);
     for (size_t i = 0; i < all->count; i++)
         happen(h, &all->at[i]);
     end(h, makespan_us);
@@ -201,6 +224,7 @@ static od_status follow(holding *h, const changes *all, double makespan_us)
 static void free_holding(holding *h)
 {
     free(h->array_of);
+    free(h->whole_of);
     free(h->is_known);
     free(h->is_held);
     free(h->bytes);

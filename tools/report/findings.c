@@ -254,6 +254,14 @@ static double waited_for_pages(const trace_file *t)
     return us;
 }
 
+static bool has_slices(const trace_file *t)
+{
+    for (size_t i = 0; i < t->nkernels; i++)
+        if (t->kernels[i].sliced)
+            return true;
+    return false;
+}
+
 static void look_at_run(finder *f)
 {
     const run_figures *r = f->figures;
@@ -279,9 +287,10 @@ static void look_at_run(finder *f)
     double fault_us = waited_for_pages(f->trace);
     if (fault_us > worth_emitting * f->trace->end_us)
         find(f, fault_us / f->trace->end_us / f->trace->ndevices,
-             "kernels waited %.3f s in all for %zu"
-             " pages of arrays that their tasks' depend clauses do not name: name the sections that they use",
-             fault_us * 1e-6, f->trace->nfaults);
+             "kernels waited %.3f s in all for %zu pages of arrays that their tasks do not name: %s", fault_us * 1e-6,
+             f->trace->nfaults,
+             has_slices(f->trace) ? "slices learn by these what they use"
+                                  : "name in depend clauses the sections that they use");
     if (f->trace->cut)
         find(f, 2, "the end of the trace is missing: what follows covers the first %.3f s", f->trace->end_us * 1e-6);
 }
@@ -296,17 +305,22 @@ static int worst_first(const void *a, const void *b)
 static void look_at_settings(finder *f)
 {
     const trace_settings *s = &f->trace->settings;
-    char half[80] = "", next[160] = "";
+    char half[80] = "", next[160] = "", last[40] = "";
     if (!s->tried)
         return;
+    if (s->choices > 1)
+        snprintf(last, sizeof last, ", the last of %u times", s->choices);
     if (s->half_taken_s > 0)
         snprintf(half, sizeof half, "; half of them took %.3f s, predicted %.3f s", s->half_taken_s,
                  s->half_predicted_s);
     if (s->second[0])
         snprintf(next, sizeof next, "; next best %s, %s%.3f s", s->second, s->second_at_least ? "over " : "",
                  s->second_s);
-    find(f, 0, "auto played %" PRIu64 " settings for %" PRIu64 " tasks and %s %s: predicted %.3f s, before %.3f s%s%s",
-         s->tried, s->tasks, s->adopted ? "took" : "kept", s->best, s->best_s, s->present_s, next, half);
+    find(f, 0,
+         "auto, after %.3f s%s, played %" PRIu64 " settings for %" PRIu64
+         " tasks and %s %s: predicted %.3f s, before %.3f s%s%s",
+         (s->at_us - f->figures->begin_us) * 1e-6, last, s->tried, s->tasks, s->adopted ? "took" : "kept", s->best,
+         s->best_s, s->present_s, next, half);
 }
 
 /* Kernels that might have run in slices on all devices. */
@@ -317,13 +331,16 @@ static void look_at_kernels(finder *f)
     const trace_file *t = f->trace;
     for (size_t i = 0; i < t->nkernels && i < MOST_KERNELS; i++) {
         const trace_kernel *k = &t->kernels[i];
-        char sliced[64] = "", whole[64] = "";
+        char sliced[64] = "", early[64] = "", whole[64] = "";
         if (k->sliced)
-            snprintf(sliced, sizeof sliced, "%" PRIu64 " launch%s in %u slices%s", k->sliced,
-                     k->sliced == 1 ? "" : "es", k->slices, k->whole ? ", " : "");
+            snprintf(sliced, sizeof sliced, "%" PRIu64 " launch%s in %u slices", k->sliced, k->sliced == 1 ? "" : "es",
+                     k->slices);
+        if (k->early)
+            snprintf(early, sizeof early, ", %" PRIu64 " of them early", k->early);
         if (k->whole)
-            snprintf(whole, sizeof whole, "%" PRIu64 "%s whole", k->whole, k->sliced ? "" : " launches, all");
-        find(f, k->sliced ? in_slices : all_whole, "kernel %s: %s%s%s%s", k->name, sliced, whole,
+            snprintf(whole, sizeof whole, "%s%" PRIu64 "%s whole", k->sliced ? ", " : "", k->whole,
+                     k->sliced ? "" : " launches, all");
+        find(f, k->sliced ? in_slices : all_whole, "kernel %s: %s%s%s%s%s", k->name, sliced, early, whole,
              *k->reason ? "; it " : "", k->reason);
     }
     if (t->nkernels > MOST_KERNELS)

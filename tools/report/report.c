@@ -198,7 +198,8 @@ static bool write_page(const char *path, const report_run *runs, size_t n, size_
     bool failed = fflush(out) || ferror(out);
     failed |= !stdout_wanted && fclose(out);
     if (failed || status) {
-        od_tool_error("report: %s could not be written: %s", path, failed ? strerror(errno) : "out of memory");
+        od_tool_error("report: %s could not be written: %s", stdout_wanted ? "standard output" : path,
+                      failed ? strerror(errno) : "out of memory");
         if (is_plain) /* no half page */
             unlink(path);
     }

@@ -37,6 +37,7 @@ struct od_history {
     table known; /* what was read, and what was put */
     table added; /* what was put */
     size_t removed; /* rows, by the last removal */
+    bool damaged;   /* the file was, which has been said */
 };
 
 /* --- tables ----------------------------------------------------------------- */
@@ -151,21 +152,22 @@ static bool read_rows(table *t, FILE *file)
     return whole;
 }
 
-static void read_file(table *t, const char *path)
+static void read_file(od_history *history, table *t)
 {
-    FILE *file = fopen(path, "re");
+    FILE *file = fopen(history->path, "re");
     if (!file) {
         if (errno != ENOENT)
-            od_log(OD_LOG_WARNING, "history", "%s cannot be read: %s", path, strerror(errno));
+            od_log(OD_LOG_WARNING, "history", "%s cannot be read: %s", history->path, strerror(errno));
         return;
     }
     locale_t programs = od_plain_numbers_begin();
     bool whole = read_rows(t, file);
     od_plain_numbers_end(programs);
-    if (!whole) {
-        od_log(OD_LOG_WARNING, "history", "%s is damaged or of another version: started anew", path);
+    if (!whole && !history->damaged)
+        od_log(OD_LOG_WARNING, "history", "%s is damaged or of another version: started anew", history->path);
+    if (!whole)
         clear(t);
-    }
+    history->damaged |= !whole;
     fclose(file);
 }
 
@@ -256,7 +258,7 @@ static bool merge(od_history *history, const void *arg)
     (void)arg;
     table t = {0};
     bool ok = true;
-    read_file(&t, history->path);
+    read_file(history, &t);
     for (size_t i = 0; ok && i < history->added.count; i++) {
         od_history_row row = history->added.rows[i];
         row.date = (int64_t)time(NULL);
@@ -295,7 +297,7 @@ static bool remove_rows(od_history *history, const void *text)
     table *t = &history->known;
     size_t kept = 0;
     clear(t);
-    read_file(t, history->path); /* others may have saved */
+    read_file(history, t); /* others may have saved */
     for (size_t i = 0; i < t->count; i++)
         if (strstr(t->rows[i].name, text))
             free_row(&t->rows[i]);
@@ -325,7 +327,7 @@ od_history *od_history_open(const char *path)
         free(history);
         return NULL;
     }
-    read_file(&history->known, path);
+    read_file(history, &history->known);
     return history;
 }
 

@@ -51,10 +51,10 @@ typedef struct client {
     pthread_mutex_t lock; /* protects the rest */
     od_list open;
     uint64_t next_id;
-    bool *lost; /* of each rank */
+    bool *lost; /* of each rank; written with the post's turn, too */
     bool any_lost;
-    int nended;                   /* ranks that have said their last, or are lost */
-    lap *laps;                    /* of each rank, the post's thread's own */
+    int nended; /* ranks that have said their last, or are lost; only with the post's turn, as the next */
+    lap *laps;  /* of each rank */
     atomic_uint_least64_t had_ns; /* sum of the shortest laps */
     /* Of the back-end: */
     uint64_t silence_ns; /* 0: nobody minds */
@@ -208,7 +208,7 @@ static od_status mpi_memory(void *state, unsigned k, size_t *free_bytes, size_t 
 
 /* --- the back-end: copies --------------------------------------------------------------- */
 
-/* On the post's thread. */
+/* With the post's turn. */
 static void moved(od_move *move)
 {
     od_ticket *ticket = move->arg;
@@ -499,7 +499,7 @@ static void receive(void *arg, int rank, const od_mpi_message *message, const ch
         c->laps[rank].had_ns += message->bytes;
         end_lap(c);
     }
-    c->nended += message->kind == OD_MPI_END;
+    c->nended += message->kind == OD_MPI_END && !c->lost[rank];
     if (message->kind != OD_MPI_DONE)
         return;
     pthread_mutex_lock(&c->lock);
@@ -544,6 +544,7 @@ static void lose(client *c, int rank)
     end_lap(c);
 }
 
+/* A rank that is lost and is heard of all the same stays lost, but must not take rank 0 for ended. */
 static bool tick(void *arg, uint64_t now_ns)
 {
     client *c = arg;
@@ -551,12 +552,11 @@ static bool tick(void *arg, uint64_t now_ns)
     bool ends = atomic_load(&c->ending);
     for (int rank = 1; rank < c->self->ranks; rank++) {
         od_mpi_message message = {.kind = ends ? OD_MPI_END : OD_MPI_BEAT, .failed = c->any_lost};
-        if (c->lost[rank])
-            continue;
         uint64_t heard_ns = od_post_heard_ns(c->post, rank);
-        if (silence_ns && heard_ns < now_ns && now_ns - heard_ns > silence_ns)
+        bool is_silent = silence_ns && heard_ns < now_ns && now_ns - heard_ns > silence_ns;
+        if (is_silent && !c->lost[rank])
             lose(c, rank);
-        else if (ends || now_ns > od_post_sent_ns(c->post, rank) + BEAT_NS)
+        else if (!is_silent && (ends || now_ns > od_post_sent_ns(c->post, rank) + BEAT_NS))
             od_post_send(c->post, rank, &message, NULL);
     }
     return !ends;

@@ -66,5 +66,20 @@ if [ -n "${E2E_THOROUGH-}" ]; then
         >"$work/out" 2>"$work/err" </dev/null
     expect_exit 0 $? "$ran"
     same_checksum
+
+    # One that goes on after it was taken for lost stays so, and does not take rank 0 for ended 30 s later.
+    ran="a rank stopped for 4 s"
+    rm -f "$work/pid" "$work/err"
+    "$patient" $limit_s "$E2E_MPI" $mpi_options \
+        -n 1 env OMPDARTS_LOG=info "$E2E_COMMAND" run --stats=0 --backend=mpi:silence=2 "$E2E_BENCH/tiny" --empty 5000000 \
+        : -n 1 "$E2E_COMMAND" serve --devices=1 "$E2E_BENCH/tiny" \
+        : -n 1 bash -c 'echo $$ >"$0"; exec "$@"' "$work/pid" "$E2E_COMMAND" serve --devices=1 "$E2E_BENCH/tiny" \
+        >"$work/out" 2>"$work/err" </dev/null &
+    job=$!
+    stop_for 4 2 $job
+    sleep 36
+    kill -TERM $job 2>/dev/null || fail "$ran: the job has ended: $(cat "$work/err")"
+    wait $job
+    [ "$(grep -c "no longer responds" "$work/err")" -eq 1 ] || fail "$ran: it is not lost once: $(cat "$work/err")"
 fi
 finish

@@ -55,6 +55,12 @@ for width in 1200 400; do
     case $? in 0 | 77) ;; *) fail "the page is wrong" ;; esac
 done
 
+# Kernels do not run there in slices, and the summary does not say that they might.
+under 0 OMPDARTS_SLICE=4 "$E2E_PROGRAMS/slices" stencil
+stats "[k.sliced for k in stats.kernels] == [0]" "stats.kernels[0].reason == 'runs on devices of other ranks'"
+under 0 OMPDARTS_STATS=summary "$E2E_PROGRAMS/slices" stencil
+! grep -q OMPDARTS_SLICE "$work/err" || fail "$ran: $(cat "$work/err")"
+
 # For ViTE: each place is in the container of its rank, the host in that of rank 0.
 "$E2E_COMMAND" trace convert "$work/trace.json" "$work/converted.paje" || fail "convert: exit code $?"
 python3 "$sources/checks/check_paje.py" "$work/converted.paje" $limit "$work/trace.json" || fail "convert: the trace is wrong"

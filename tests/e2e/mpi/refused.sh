@@ -32,6 +32,7 @@ refused 2 "rank 1 is \`ompdarts run\`" "${job[@]}" "${run[@]}" "$program" 4 64 :
 refused 2 "serves another program" "${job[@]}" "${run[@]}" "$program" 4 64 : -n 1 "${serve[@]}" "$E2E_BENCH/lu"
 refused 2 "those of rank 1" "${job[@]}" "${run[@]}" --mem=2M "$program" 4 64 : -n 1 "${serve[@]}" --mem=1M "$program"
 refused 2 "only 1 device exists" "${job[@]}" "${run[@]}" --devices=2 "$program" 4 64 : -n 1 "${serve[@]}" "$program"
+refused 1 "at least one device must be served" "${job[@]}" "${run[@]}" "$program" 4 64 : -n 1 "${serve[@]}" --devices=0 "$program"
 refused 1 "only 4 devices exist" "${job[@]}" "${run[@]}" "$program" 4 64 : -n 1 "${serve[@]}" --devices=9 "$program"
 
 # Before MPI begins, for which the others wait: in the command, in the library, and in the program.

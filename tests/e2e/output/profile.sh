@@ -33,7 +33,7 @@ measured 0
 echo nonsense >"$file"
 under 0 "${program[@]}"
 same_checksum
-says "is damaged or of another version: started anew"
+[ "$(grep -c "is damaged or of another version: started anew" "$work/err")" -eq 1 ] || fail "$ran: not once: $(cat "$work/err")"
 measured 2
 under 0 "${program[@]}"
 measured 0

@@ -43,7 +43,10 @@ for variant in stencil whole; do
     under 0 OMPDARTS_SLICE=4 OMPDARTS_TRACE="$work/$variant.json" "$E2E_PROGRAMS/slices" $variant
     report "$work/$variant.json" || fail "report: $(cat "$work/errors")"
     case $variant in
-        stencil) tells "^- kernel [^ ]+: 11 launches in 4 slices, 1 whole$" ;;
+        stencil) # which is whole first, and in parts then: no device holds more than all of an array
+            tells "^- kernel [^ ]+: 11 launches in 4 slices, 1 whole$" "^array in parts "
+            ! grep -qE '\((100\.[1-9]|1[1-9][0-9]|[2-9][0-9]{2})' "$work/report" ||
+                fail "more than all of an array: $(cat "$work/report")" ;;
         whole) tells "^- kernel [^ ]+: [0-9]+ launches, all whole; it is more than one distribute loop$" ;;
     esac
 done
@@ -123,7 +126,7 @@ tells 'device 1 stayed idle [0-9]+% of the time by choice: --devices has 1 activ
 
 # Findings name the cause: made traces say what happened.
 # made NAME DEVICES PROCESSORS EVENT… : an event is a task's DEVICE FROM TO CREATED READY [synchronous|failed|DATUM], or stall DEVICE FROM TO CAUSE,
-# or fault DEVICE FROM TO
+# or fault DEVICE FROM TO, or kernel SLICED SLICES EARLY WHOLE, or settings AT BEST
 made() {
     python3 - "$work/$1.json" "${@:2}" <<'CODE'
 import json, sys
@@ -143,6 +146,14 @@ for number, event in enumerate(events):
     if words[0] == "fault":
         lines.append({"ph": "X", "pid": 2 + int(words[1]), "tid": 5, "ts": float(words[2]), "dur": float(words[3]) - float(words[2]),
                       "name": "fault", "cat": "fault", "args": {"datum": "0x1", "size": 4096}})
+        continue
+    if words[0] == "settings":
+        lines.append({"ph": "i", "pid": 1, "ts": float(words[1]), "s": "t", "name": "settings", "cat": "settings", "args": {
+            "tasks": 9, "tried": 4, "adopted": 1, "best": words[2], "best_s": 2, "present": "darts+luf", "present_s": 3}})
+        continue
+    if words[0] == "kernel":
+        names = ("sliced", "slices", "early", "whole")
+        lines.append({"ph": "M", "pid": 1, "name": "kernel", "args": {"kernel": "step:7", **dict(zip(names, map(int, words[1:])))}})
         continue
     device, begin, end, created, ready = map(float, words[:5])
     args = {"task": number, "priority": 0, "created_us": created, "ready_us": ready, "buffered_us": ready,
@@ -173,7 +184,12 @@ made small 2 0 "0 50 100 0 0 0x1" "0 150 200 0 0 0x1" "1 0 200 0 0" "stall 0 0 5
 tells 'device 0 waited 50% of the time for memory .*: its tasks use 14.0 MB of data, and it has memory for 3.0 MB'
 
 made faulty 2 0 "0 0 100 0 0 0x1" "1 0 100 0 0 0x2" "fault 0 10 40" "fault 1 10 40"
-tells 'kernels waited 0.000 s in all for 2 pages of arrays'
+tells 'kernels waited 0.000 s in all for 2 pages of arrays that their tasks do not name: name in depend clauses'
+made early 2 0 "0 0 100 0 0 0x1" "1 0 100 0 0 0x2" "fault 0 10 40" "fault 1 10 40" "kernel 9 4 3 1"
+tells 'kernels waited 0.000 s in all for 2 pages of arrays that their tasks do not name: slices learn by these' \
+    '^- kernel step:7: 9 launches in 4 slices, 3 of them early, 1 whole$'
+made chosen 1 0 "0 50000 400000 0 40000 0x1" "settings 90000 eager+lru" "settings 290000 lws+luf"
+tells '^- auto, after 0.250 s, the last of 2 times, played 4 settings for 9 tasks and took lws\+luf: predicted 2.000 s, before 3.000 s$'
 
 # As a page.
 report "$work/eager.json" "$work/darts.json" -o "$work/report.html" || fail "report -o: $(cat "$work/errors")"

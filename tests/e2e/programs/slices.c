@@ -446,12 +446,15 @@ static void whole(void)
             for (int i = N / 2; i < N; i++)
                 b[i] += 2;
         }
+#pragma omp target parallel for
+        for (int i = 0; i < N; i++)
+            b[i] += 3;
         double before = 0;
         for (int i = 0; i < N; i++) {
             before = before * 0.5 + expected_a[i];
             CHECK(sum[i] == before);
             expected_a[i] += 1;
-            expected_b[i] += i < N / 2 ? 1 : 2;
+            expected_b[i] += i < N / 2 ? 4 : 5;
         }
     }
     CHECK(same(a, expected_a, N) && same(b, expected_b, N));

@@ -423,6 +423,7 @@ static void bad_values_are_refused(void **state)
     refuse("OMPDARTS_DEBUG", "check,jiter=1", "OMPDARTS_DEBUG=check,jiter=1: 'jiter=1' is not a valid part; allowed: ");
     refuse("OMPDARTS_MEM", "0", "allowed: auto, or a size > 0");
     refuse("OMPDARTS_MEM", "12Q", "OMPDARTS_MEM=12Q:");
+    refuse("OMPDARTS_MEM", "12M ", "OMPDARTS_MEM='12M ': not a valid value");
     refuse("OMPDARTS_MEM", "0.2", "a size > 0");
     refuse("OMPDARTS_BUFFER", "0", "from 1 to 1000000");
     refuse("OMPDARTS_BUFFER", "1000001", "from 1 to 1000000");

@@ -10,6 +10,7 @@
 #include "sched/auto/candidates.h"
 #include "sched/auto/iterations.h"
 #include "sched/auto/remember.h"
+#include "sched/auto/trial.h"
 #include "sched/phase/active.h"
 #include "tests/unit/policy/model.h"
 
@@ -146,10 +147,22 @@ static void says_what_it_expects(void **state)
     assert_non_null(strchr(c->present.name, '+'));
     assert_false(c->present.at_least || c->best.at_least);
     assert_true(c->best.seconds <= c->present.seconds && c->best.name[0] && c->second.name[0]);
-    assert_true(c->second.at_least || c->second.seconds >= c->best.seconds);
+    assert_true(c->second.seconds >= c->best.seconds);
     assert_true(!c->adopted || c->best.seconds < c->present.seconds);
     assert_true(c->half_predicted > 0 && c->half_predicted <= c->best.seconds);
     assert_true(c->half_taken > 0);
+}
+
+/* Its lower bound is below what the best takes, and nothing else is known of it. */
+static void what_time_was_over_for_is_not_second(void **state)
+{
+    static od_trial t = {.ntried = 3,
+                         .tried = {{.seconds = 2}, {.seconds = 1, .at_least = true}, {.seconds = 3, .at_least = true}}};
+    (void)state;
+    t.best = &t.tried[0];
+    assert_ptr_equal(od_trial_second(&t), &t.tried[2]);
+    t.ntried = 2;
+    assert_null(od_trial_second(&t));
 }
 
 /* How long it takes until the code of a task runs is learnt. */
@@ -468,6 +481,7 @@ int main(void)
         cmocka_unit_test(costs_are_those_of_many_tasks),
         cmocka_unit_test(tries_what_it_can_afford),
         cmocka_unit_test(says_what_it_expects),
+        cmocka_unit_test(what_time_was_over_for_is_not_second),
         cmocka_unit_test(learns_what_it_takes_to_begin),
         cmocka_unit_test(goes_on_without_a_lost_device),
         cmocka_unit_test(the_grid_has_every_combination),

@@ -193,7 +193,7 @@ static void the_summary_names_page_faults(void **state)
     (void)state;
     assert_null(strstr(summary_of(&r), "page fault"));
     r.devices = two;
-    has(summary_of(&r), "3 page faults of kernels that touched more of an array than depend clauses named: 0.012 MB, "
+    has(summary_of(&r), "3 page faults of kernels that touched more of an array than their tasks named: 0.012 MB, "
                         "0.750 s of waiting");
     od_device_stats totals = od_report_totals(&r);
     assert_int_equal(totals.faults, 3);

@@ -275,15 +275,19 @@ static bool read_fault(reader *r, const cJSON *event, const cJSON *args)
     return event_datum(r, args, &fault.datum) && TRACE_APPEND(r->file, faults, nfaults, fault);
 }
 
-static bool read_settings(reader *r, const cJSON *args)
+/* A choice, or the last one again, with how long half of its tasks have taken. */
+static bool read_settings(reader *r, const cJSON *event, const cJSON *args)
 {
-    bool at_least = cJSON_HasObjectItem(args, "second_at_least_s");
+    bool at_least = cJSON_HasObjectItem(args, "second_at_least_s"),
+         is_new = strcmp(text(event, "name"), "settings") == 0;
     trace_settings *s = &r->file->settings;
     *s = (trace_settings){.best_s = number(args, "best_s", 0),
                           .present_s = number(args, "present_s", 0),
                           .second_s = number(args, at_least ? "second_at_least_s" : "second_s", 0),
                           .half_predicted_s = number(args, "half_predicted_s", 0),
                           .half_taken_s = number(args, "half_taken_s", 0),
+                          .at_us = is_new ? number(event, "ts", 0) : s->at_us,
+                          .choices = s->choices + is_new,
                           .adopted = integer(args, "adopted"),
                           .second_at_least = at_least,
                           .tasks = count(args, "tasks"),
@@ -327,7 +331,10 @@ static bool read_counter(reader *r, const cJSON *event, const cJSON *args)
 
 static bool read_kernel(reader *r, const cJSON *args)
 {
-    trace_kernel kernel = {"", "", count(args, "sliced"), count(args, "whole"), (unsigned)integer(args, "slices")};
+    trace_kernel kernel = {.sliced = count(args, "sliced"),
+                           .whole = count(args, "whole"),
+                           .early = count(args, "early"),
+                           .slices = (unsigned)integer(args, "slices")};
     snprintf(kernel.name, sizeof kernel.name, "%s", text(args, "kernel"));
     snprintf(kernel.reason, sizeof kernel.reason, "%s", text(args, "reason"));
     return TRACE_APPEND(r->file, kernels, nkernels, kernel);
@@ -388,7 +395,7 @@ static bool read_event(reader *r, const cJSON *event)
     case 'C':
         return read_counter(r, event, args);
     case 'i':
-        return strcmp(cat, "settings") == 0 ? read_settings(r, args) : read_choice(r, event, args);
+        return strcmp(cat, "settings") == 0 ? read_settings(r, event, args) : read_choice(r, event, args);
     case 'X':
         if (strcmp(cat, "task") == 0)
             return read_task(r, event, args);

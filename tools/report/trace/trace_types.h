@@ -94,6 +94,8 @@ typedef struct trace_settings { /* tried by auto; seconds */
     char best[96], second[96];
     double best_s, present_s, second_s;    /* predicted; 0: not known */
     double half_predicted_s, half_taken_s; /* until half of the tasks were done; 0: they are not yet */
+    double at_us;                          /* when that was */
+    unsigned choices;                      /* with this one */
     bool adopted, second_at_least;         /* that one is a lower bound */
     uint64_t tasks, tried;
 } trace_settings;
@@ -102,6 +104,7 @@ typedef struct trace_kernel { /* that might have run in slices */
     char name[128];
     char reason[128];       /* why its last launch was whole, after "it"; empty: it was not */
     uint64_t sliced, whole; /* launches */
+    uint64_t early;         /* of those in slices: slices of it began before the launch before had ended */
     unsigned slices;        /* of the last one in slices */
 } trace_kernel;
 

@@ -7,7 +7,7 @@
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/runtime/workers.h"
 
-static _Thread_local bool limit_given; /* for the next league */
+static _Thread_local bool size_given; /* of the next league, by the code that begins it */
 
 static bool is_on_worker(void)
 {
@@ -16,15 +16,17 @@ static bool is_on_worker(void)
 
 static int32_t limited(int32_t threads)
 {
-    limit_given = is_on_worker();
-    return limit_given && threads == 0 ? od_runtime_kernel_threads() : threads;
+    size_given = true;
+    return is_on_worker() && threads == 0 ? od_runtime_kernel_threads() : threads;
 }
 
+/* libomp leaves the size of a league with the threads of its teams. Where such a thread begins one of its own, later in
+ * a region of the program, it takes that for its size, and fails an assertion. */
 void od_kernel_before_league(od_ident *ident)
 {
-    if (!limit_given && is_on_worker())
+    if (!size_given)
         REAL(__kmpc_push_num_teams)(ident, REAL(__kmpc_global_thread_num)(ident), 0, limited(0));
-    limit_given = false;
+    size_given = false;
 }
 
 /* Compiled code calls it in the task that the construct is in. */

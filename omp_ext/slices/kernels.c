@@ -18,7 +18,7 @@ const char *od_whole_text(od_whole reason)
 {
     static const char *const texts[OD_WHOLE_REASONS] = {
         [OD_WHOLE_WATCHED] = "has run once",
-        [OD_WHOLE_NO_LOOP] = "is more than one distribute loop",
+        [OD_WHOLE_NO_LOOP] = "is not just one distribute loop",
         [OD_WHOLE_CHUNKS] = "has a dist_schedule with chunks",
         [OD_WHOLE_LIBRARY] = "is in a program with atomic operations that processors do not have",
         [OD_WHOLE_TASKS] = "creates tasks",

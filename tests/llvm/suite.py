@@ -29,6 +29,9 @@ SETTINGS = {  # name -> environment; the first come first where time is short
     "eager": {"OMPDARTS_SCHED": "eager", "OMPDARTS_EVICT": "lru", "OMPDARTS_BUFFER": "1"},
     "stationary": {"OMPDARTS_SCHED": "stationary"},
     "tighter": {"OMPDARTS_MEM": "64Ki", "OMPDARTS_DEVICES": "2"},
+    "slices": {"OMPDARTS_SLICE": "4"},
+    "slices-early": {"OMPDARTS_SLICE": "eager:4"},
+    "slices-tight": {"OMPDARTS_SLICE": "6", "OMPDARTS_MEM": "1M", "OMPDARTS_DEVICES": "3"},
     "jitter": {"OMPDARTS_DEBUG": "jitter=0.001", "OMPDARTS_SCHED": "lws"},
     "disabled": {"OMPDARTS_DISABLE": "1"},
 }

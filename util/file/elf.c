@@ -82,10 +82,11 @@ static bool begins(span strings, size_t offset, const char *prefix)
     return own.at && !memcmp(own.at, prefix, strlen(prefix));
 }
 
-/* The compiler's, the linker's, and those of clang's OpenMP: entries, locks of critical sections. */
+/* The compiler's, the linker's, and those of clang's OpenMP: entries, locks of critical sections. C++ reaches its
+ * function for exceptions through a variable. */
 static bool is_of_tools(span names, size_t offset)
 {
-    static const char *const prefixes[] = {"__", "_ZStL8__ioinit", "completed.", "."};
+    static const char *const prefixes[] = {"__", "_ZStL8__ioinit", "completed.", ".", "DW.ref."};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (begins(names, offset, prefixes[i]))
             return true;

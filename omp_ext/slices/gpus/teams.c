@@ -135,7 +135,8 @@ static unsigned plan(const od_kernel_call *call, od_copies *copies, od_whole *re
     unsigned ndevices = count_devices(), slices = wanted > 0 ? (unsigned)wanted : ndevices;
     slices = slices < ndevices ? slices : ndevices;
     copies->teams = count_teams(call, slices, &copies->threads);
-    bool is_long = call->args.trip_count == 0 || wanted <= 0 || call->args.trip_count >= (unsigned)wanted;
+    /* Without a loop there is no trip count: its teams may wait for what others write, which copies do not show. */
+    bool is_long = call->args.trip_count && (wanted <= 0 || call->args.trip_count >= (unsigned)wanted);
     bool is_bare = call->args.teams[1] > 1 || call->args.teams[2] > 1; /* blocks of several dimensions */
     if (teams_asked_for(call) == 1 || is_bare) /* the program may count on the order of the iterations of one team */
         *reason = OD_WHOLE_TEAMS;

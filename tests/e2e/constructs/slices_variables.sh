@@ -18,7 +18,7 @@ of() { # NAME CONDITION: of the kernel
 }
 
 both OMPDARTS_SLICE=4
-for name in triad weigh look_up; do
+for name in triad weigh look_up divide; do
     of $name "k.sliced == 11 and k.slices == 4"
 done
 of "take_tickets(" "k.sliced == 0 and 'teams that share a variable' in k.reason"

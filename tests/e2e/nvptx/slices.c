@@ -63,6 +63,29 @@ static void racy(void)
     }
 }
 
+/* A region without a loop for its teams: each waits for the one before it, which GPUs begin first. */
+static void waiting(void)
+{
+    enum { TEAMS = 8 };
+    static int32_t done[TEAMS + 1];
+    for (int r = 0; r < ROUNDS; r++) {
+        memset(done, 0, sizeof done);
+        done[0] = 1;
+#pragma omp target teams num_teams(TEAMS) map(tofrom : done)
+        {
+            int t = omp_get_team_num();
+            int32_t before = 0;
+            while (!before) {
+#pragma omp atomic read
+                before = done[t];
+            }
+#pragma omp atomic write
+            done[t + 1] = before + 1;
+        }
+        CHECK(done[TEAMS] == TEAMS + 1);
+    }
+}
+
 /* Few iterations: one team would have all of them. */
 static void few(void)
 {
@@ -205,7 +228,7 @@ int main(int argc, char **argv)
         void (*run)(void);
     } all[] = {{"plain", plain},       {"numbers", numbers}, {"racy", racy},         {"few", few},
                {"critical", critical}, {"print", print},     {"pointers", pointers}, {"beside", beside},
-               {"threads", threads},   {"large", large}};
+               {"threads", threads},   {"large", large},     {"waiting", waiting}};
     for (size_t i = 0; argc > 1 && i < sizeof all / sizeof *all; i++)
         if (strcmp(argv[1], all[i].name) == 0) {
             all[i].run();

@@ -47,13 +47,14 @@ kinds() {
     with_leagues
     build program "$here/slices.c"
     echo right >"$work/plain"
-    for kind in plain numbers few racy critical pointers beside threads; do
+    for kind in plain numbers few racy critical pointers waiting beside threads; do
         right OMPDARTS_SLICE=4 CUDA_DOUBLE_KERNEL_TIME=0.001 "$work/program" $kind
         case $kind in
         plain | numbers | few) stats "all(k.sliced == 3 and k.whole == 3 for k in stats.kernels)" ;;
         racy) whole "something else" ;;
         critical) whole "critical sections" ;;
         pointers) whole "device addresses" ;;
+        waiting) whole "none that are known" ;;
         esac
     done
     right OMPDARTS_SLICE=4 OMP_NUM_TEAMS=5 "$work/program" plain # libomptarget's limit for each launch

@@ -2,12 +2,14 @@
 /*
  * Synchronous kernels whose teams share variables that are private to the target region: constants of a template, whose
  * address compiled code passes on, arrays and structs of parameters, a counter that teams increment, from the first
- * launch on or later, and objects. The driver (slices_variables.sh) looks at which were cut.
+ * launch on or later, and objects. One calls a function that may throw. The driver (slices_variables.sh) looks at which
+ * were cut.
  */
 #include "check.h"
 
 #include <cstdint>
 #include <cstring>
+#include <omp.h>
 #include <vector>
 
 namespace
@@ -90,6 +92,14 @@ void take_tickets_late(int64_t *owner, int64_t *taken, int r)
         }
 }
 
+/* A function that may throw, as far as C++ knows, puts a reference to the C++ runtime among the image's variables. */
+void divide(double *x)
+{
+#pragma omp target teams distribute parallel for num_teams(2)
+    for (int i = 0; i < N; i++)
+        x[i] /= 1 + (omp_get_num_teams() > 0);
+}
+
 /* It has an address of its own in it. */
 struct cursor {
     double step, *at;
@@ -151,6 +161,7 @@ void array_rounds()
         weigh(b, p);
         look_up(a, r);
         walk(b, r);
+        divide(a);
     }
     printf("%016llx %016llx\n", static_cast<unsigned long long>(hash_of(va)), static_cast<unsigned long long>(hash_of(vb)));
 }

@@ -7,6 +7,7 @@
 # messages but for addresses.
 . "$(dirname "$0")/../common.sh"
 program=$E2E_PROGRAMS/refused_maps
+export "${own_crashes[@]}" # a message and abort() is how libomptarget refuses
 
 messages() { grep -v '^ompdarts' "$1" | sed -E 's/0x[0-9a-f]+/ADDRESS/g'; }
 

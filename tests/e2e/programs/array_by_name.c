@@ -118,7 +118,7 @@ static void run(size_t rows_of_tile)
 {
     rows = rows_of_tile;
     n = (size_t)TILES * TILES * COLUMNS * rows;
-    double *x = a = aligned_alloc(4096, n * sizeof *a);
+    double *x = a = aligned_alloc(4096, (n * sizeof *a + 4095) / 4096 * 4096);
     expected = malloc(n * sizeof *expected);
     for (size_t i = 0; i < n; i++)
         a[i] = expected[i] = (double)(i % 101);

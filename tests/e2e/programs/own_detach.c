@@ -139,15 +139,15 @@ static void by_itself(double *x)
 
 int main(int argc, char **argv)
 {
-    double *x = make_tiles(COUNT, 0), *y = make_tiles(COUNT, 0);
     if (argc > 1 && strcmp(argv[1], "elsewhere") == 0) {
-        by_another_thread(y);
+        by_another_thread(make_tiles(COUNT, 0));
         return check_result();
     }
     if (argc > 1 && strcmp(argv[1], "alone") == 0) {
-        by_itself(x);
+        by_itself(make_tiles(COUNT, 0));
         return check_result();
     }
+    double *x = make_tiles(COUNT, 0), *y = make_tiles(COUNT, 0);
     in_final_task(x);
     for (int round = 0; round < rounds; round++)
         by_a_sibling(y);

@@ -71,6 +71,8 @@ class Lab:
             self.clean["CUDA_DOUBLE_MEMORY"] = "1Gi"
         self.ranks = ranks
         if ranks:
+            version = subprocess.run([ranks[0], "--version"], capture_output=True, text=True, check=False).stdout
+            self.oversubscribe = ["--oversubscribe"] if "OpenRTE" in version or "Open MPI" in version else []
             self.clean["OMPI_ALLOW_RUN_AS_ROOT"] = self.clean["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
         self.wrong = {}  # path -> numbers of the programs that end in an error
         self.cancelling = {}  # path -> numbers of the programs that cancel something
@@ -108,10 +110,8 @@ class Lab:
     def job(self, program, settings):
         """The command line of a job that runs this one on the devices of other ranks, GPUs where there are doubles."""
         mpiexec, command = self.ranks
-        version = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
         serve = [command, "serve", "--backend=" + settings.get("FUZZ_SERVES", "auto")]
-        return [mpiexec, *(["--oversubscribe"] if "OpenRTE" in version or "Open MPI" in version else []),
-                "-n", "1", command, "run", "--stats=0", "--backend=mpi:silence=100", *program,
+        return [mpiexec, *self.oversubscribe, "-n", "1", command, "run", "--stats=0", "--backend=mpi:silence=100", *program,
                 ":", "-n", "2", *serve, "--devices=1", program[0], ":", "-n", "1", *serve, "--devices=2", program[0]]
 
     def run(self, path, number, settings, *more):

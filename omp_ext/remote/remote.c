@@ -9,6 +9,7 @@
 #include "omp_ext/remote/call.h"
 #include "omp_ext/runtime/runtime.h"
 #include "util/memory.h"
+#include "util/thread.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -97,6 +98,39 @@ static int copy(void *to, const void *from, size_t bytes, size_t to_offset, size
     from = (const char *)from + from_offset;
     bool direct = (od_remote_is(to_device) || to_device == host) && (od_remote_is(from_device) || from_device == host);
     return (direct ? move : move_through_host)(to, to_device, from, from_device, bytes);
+}
+
+static void end_first(od_remote_writes *writes)
+{
+    const long nap_ns = 10000;
+    const od_backend *backend = od_runtime_backend();
+    od_ticket *ticket = writes->tickets[writes->ended++ % OD_REMOTE_AT_ONCE];
+    int cancellation = od_thread_defer_cancellation();
+    od_status status;
+    while ((status = backend->ops->poll(backend->state, ticket)) == OD_EBUSY)
+        od_thread_nap(nap_ns);
+    od_thread_admit_cancellation(cancellation);
+    writes->failed |= status != OD_OK;
+}
+
+void od_remote_write(od_remote_writes *writes, int device, void *to, const void *from, size_t bytes)
+{
+    const od_backend *backend = od_runtime_backend();
+    const od_copy copy = {
+        .to = place_of(device), .from = OD_HOST, .to_address = to, .from_address = from, .bytes = bytes};
+    if (writes->begun - writes->ended == OD_REMOTE_AT_ONCE)
+        end_first(writes);
+    if (backend->ops->start(backend->state, &copy, &writes->tickets[writes->begun % OD_REMOTE_AT_ONCE]))
+        writes->failed = true;
+    else
+        writes->begun++;
+}
+
+bool od_remote_end_writes(od_remote_writes *writes)
+{
+    while (writes->ended < writes->begun)
+        end_first(writes);
+    return !writes->failed;
 }
 
 /* The program is shown addresses, which lead nowhere in this process. */

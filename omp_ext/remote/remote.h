@@ -22,6 +22,20 @@ void od_remote_begin(void);
 /* The end of the process: nothing is asked of other ranks any more. */
 void od_remote_end(void);
 
+enum { OD_REMOTE_AT_ONCE = 64 };
+
+/* Copies from memory here to that of devices of other ranks, many of them under way at once. Zeroed at first. */
+typedef struct od_remote_writes {
+    od_ticket *tickets[OD_REMOTE_AT_ONCE];
+    size_t begun, ended;
+    bool failed;
+} od_remote_writes;
+
+/* What is copied stays as it is until all have ended. */
+void od_remote_write(od_remote_writes *writes, int device, void *to, const void *from, size_t bytes);
+/* Waits for all. False: one has failed. */
+bool od_remote_end_writes(od_remote_writes *writes);
+
 struct od_mpi_kernel;
 /* A rank offers this kernel. False: the program has none like it. */
 bool od_remote_knows(const struct od_mpi_kernel *kernel);

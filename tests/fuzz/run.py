@@ -25,22 +25,50 @@ def level(seed):
     return ("-O0", "-O0", "-O0", "-O1")[seed // 240 % 4]
 
 
+def numbers_of_threads(pid, name):
+    """Of each thread of a process, the numbers in its file of that name; it may end meanwhile."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return
+    for thread in threads:
+        try:
+            text = pathlib.Path(f"/proc/{pid}/task/{thread}/{name}").read_text()
+        except OSError:
+            continue
+        yield [int(word) for word in text.split()]
+
+
+def family(pid):
+    """A process and all that it has started, such as the ranks of a job."""
+    found = [pid]
+    for member in found:  # which grows
+        for children in numbers_of_threads(member, "children"):
+            found += children
+    return found
+
+
+def end_family(pid):
+    for member in family(pid):
+        try:
+            os.kill(member, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
 class OwnSeconds:
-    """Time that a process has had, as util/fair.h counts it: waiting for a processor is none."""
+    """Time that a process and those that it has started have had, as util/fair.h counts it: waiting for a processor is none."""
 
     def __init__(self, pid):
-        self.tasks = pathlib.Path(f"/proc/{pid}/task")
+        self.pid = pid
         self.seconds, self.last = 0.0, self.read()
 
     def read(self):
         """(the clock, seconds that its threads ran, seconds that they waited for a processor)"""
         ran = waited = 0
-        for thread in self.tasks.glob("*/schedstat"):
-            try:
-                numbers = thread.read_text().split()
-            except OSError:
-                continue  # it has ended
-            ran, waited = ran + int(numbers[0]), waited + int(numbers[1])
+        for member in family(self.pid):
+            for numbers in numbers_of_threads(member, "schedstat"):
+                ran, waited = ran + numbers[0], waited + numbers[1]
         return time.monotonic(), ran * 1e-9, waited * 1e-9
 
     def passed(self):
@@ -71,6 +99,8 @@ class Lab:
             self.clean["CUDA_DOUBLE_MEMORY"] = "1Gi"
         self.ranks = ranks
         if ranks:
+            version = subprocess.run([ranks[0], "--version"], capture_output=True, text=True, check=False).stdout
+            self.oversubscribe = ["--oversubscribe"] if "OpenRTE" in version or "Open MPI" in version else []
             self.clean["OMPI_ALLOW_RUN_AS_ROOT"] = self.clean["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
         self.wrong = {}  # path -> numbers of the programs that end in an error
         self.cancelling = {}  # path -> numbers of the programs that cancel something
@@ -108,10 +138,8 @@ class Lab:
     def job(self, program, settings):
         """The command line of a job that runs this one on the devices of other ranks, GPUs where there are doubles."""
         mpiexec, command = self.ranks
-        version = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
         serve = [command, "serve", "--backend=" + settings.get("FUZZ_SERVES", "auto")]
-        return [mpiexec, *(["--oversubscribe"] if "OpenRTE" in version or "Open MPI" in version else []),
-                "-n", "1", command, "run", "--stats=0", "--backend=mpi:silence=100", *program,
+        return [mpiexec, *self.oversubscribe, "-n", "1", command, "run", "--stats=0", "--backend=mpi:silence=100", *program,
                 ":", "-n", "2", *serve, "--devices=1", program[0], ":", "-n", "1", *serve, "--devices=2", program[0]]
 
     def run(self, path, number, settings, *more):
@@ -129,10 +157,10 @@ class Lab:
                 except subprocess.TimeoutExpired:
                     seconds = own.passed()
                     if seconds > SLOW_S and not threads:
-                        threads = backtraces(process.pid)
+                        threads = "".join(map(backtraces, family(process.pid)))
                         own.skip()
                     if seconds > TIMEOUT_S:
-                        process.kill()
+                        end_family(process.pid)
                         out, err = process.communicate()
                         return Outcome("timeout", out, err, threads)
         return Outcome(process.returncode, out, err, threads, number in self.wrong[path])

@@ -9,7 +9,7 @@
 /* The process as a rank. */
 typedef struct od_rank {
     MPI_Comm comm; /* a duplicate of MPI_COMM_WORLD, of our own */
-    int rank, ranks, here;   /* here: ranks on this machine */
+    int rank, ranks;
     od_mpi_hello *hello;     /* rank 0: of each rank; ndevices is 0 where it offers nothing */
     od_mpi_kernel **kernels; /* likewise */
 } od_rank;

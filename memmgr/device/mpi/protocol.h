@@ -26,7 +26,7 @@
 
 #include <stdint.h>
 
-enum { OD_MPI_PROTOCOL = 5 };
+enum { OD_MPI_PROTOCOL = 6 };
 
 typedef enum od_mpi_kind {
     OD_MPI_HELLO,
@@ -82,6 +82,7 @@ typedef struct od_mpi_hello {
     uint32_t ndevices;
     uint32_t nkernels;
     uint32_t staged; /* the devices' memory is not the process's own */
+    uint32_t shared; /* of other ranks that serve on the same machine it is also the memory */
     char machine[64];
 } od_mpi_hello;
 

@@ -128,14 +128,6 @@ static void check_roles(const od_mpi_role *roles)
         refuse("mpi: this MPI admits calls of one thread only (MPI_THREAD_SERIALIZED is needed)", says);
 }
 
-static void count_ranks_here(void)
-{
-    MPI_Comm here;
-    MPI_Comm_split_type(self.comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
-    MPI_Comm_size(here, &self.here);
-    MPI_Comm_free(&here);
-}
-
 static void come_together(void)
 {
     od_mpi_role own = {.protocol = OD_MPI_PROTOCOL, .serves = !runs, .version = OMPDARTS_VERSION};
@@ -146,7 +138,6 @@ static void come_together(void)
     MPI_Allgather(&own, sizeof own, MPI_BYTE, roles, sizeof own, MPI_BYTE, self.comm);
     check_roles(roles);
     free(roles);
-    count_ranks_here();
 }
 
 /* Devices take their time to open, on some nodes more than half a minute: until all have, nobody takes silence for an
@@ -170,6 +161,23 @@ static void receive_offer(int rank)
               self.comm, MPI_STATUS_IGNORE);
 }
 
+static int ranks_beside(int rank)
+{
+    int count = 0;
+    for (int other = 1; other < self.ranks; other++)
+        count += strcmp(self.hello[other].machine, self.hello[rank].machine) == 0;
+    return count;
+}
+
+/* By the hosts' names: MPI_Comm_split_type() is collective, and takes MPICH half as long as MPI_Init() where ranks are
+ * more than processors. */
+static void share_memory(void)
+{
+    for (int rank = 1; rank < self.ranks; rank++)
+        if (self.hello[rank].shared)
+            self.hello[rank].memory /= (uint64_t)ranks_beside(rank);
+}
+
 static void start_to_run(void)
 {
     self.hello = od_calloc((size_t)self.ranks, sizeof *self.hello);
@@ -178,6 +186,7 @@ static void start_to_run(void)
         od_mpi_give_up("is out of memory", 0);
     for (int rank = 1; rank < self.ranks; rank++)
         receive_offer(rank);
+    share_memory();
     await_all();
     if (od_client_start(&self))
         od_mpi_give_up("is out of memory or threads", 0);
@@ -221,9 +230,11 @@ static int serve(void)
     if (make(&offer))
         od_mpi_give_up("serves nothing", self.rank);
     od_log_set_level(offer.log);
-    offer.memory /= offer.shared ? (size_t)self.here : 1;
-    od_mpi_hello hello = {
-        .memory = offer.memory, .ndevices = offer.ndevices, .nkernels = offer.nkernels, .staged = offer.local != NULL};
+    od_mpi_hello hello = {.memory = offer.memory,
+                          .ndevices = offer.ndevices,
+                          .nkernels = offer.nkernels,
+                          .staged = offer.local != NULL,
+                          .shared = offer.shared};
     gethostname(hello.machine, sizeof hello.machine - 1);
     MPI_Send(&hello, sizeof hello, MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);
     MPI_Send(offer.kernels, (int)(offer.nkernels * sizeof *offer.kernels), MPI_BYTE, 0, OD_MPI_TAG_HELLO, self.comm);

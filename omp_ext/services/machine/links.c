@@ -3,7 +3,8 @@
  * Measures links. See links.h.
  *
  * Back-ends that know their pairs of devices are measured device by device and pair by pair, those that have devices on
- * several nodes node by node, others once for all.
+ * several nodes node by node, others once for all. A slow link is measured with fewer bytes: seconds are a matter of
+ * how many links there are, not of how slow they are.
  */
 #define _GNU_SOURCE /* gethostname */
 #include "omp_ext/services/machine/links.h"
@@ -23,13 +24,14 @@
 #include <unistd.h>
 
 enum { SMALL = 64, SMALL_COPIES = 16, LARGE = 8 << 20, LARGE_COPIES = 4, MOST_AT_ONCE = OD_MAX_DEVICES };
+enum { LEAST = 512 << 10, LONG_ENOUGH_NS = 4000000 }; /* bytes of a large copy; what such a copy takes on a slow link */
 
 typedef struct meter {
     od_backend *backend;
     od_rates *rates;
     od_nodes *nodes; /* of several nodes, else NULL */
     char *buffer; /* of `bytes` for each device */
-    size_t bytes;
+    size_t bytes; /* of a large copy, at most */
     bool failed;
 } meter;
 
@@ -91,9 +93,19 @@ static double time_copies(const ends *x, size_t bytes, int copies)
     return best;
 }
 
-static bool measure(const ends *x, const char *name, od_link *link)
+/* Of a copy over a link that moves `bandwidth` bytes/s. */
+static size_t enough_bytes(double bandwidth, size_t most)
 {
-    double latency = time_copies(x, SMALL, SMALL_COPIES), total = time_copies(x, x->bytes, LARGE_COPIES);
+    double bytes = fmax(bandwidth * LONG_ENOUGH_NS / (double)OD_NS_PER_S, LEAST);
+    return bytes < (double)most ? (size_t)bytes & ~(size_t)(SMALL - 1) : most;
+}
+
+static bool measure(ends *x, const char *name, od_link *link)
+{
+    double latency = time_copies(x, SMALL, SMALL_COPIES);
+    if (latency > 0 && x->bytes > LEAST)
+        x->bytes = enough_bytes(LEAST / time_copies(x, LEAST, 1), x->bytes);
+    double total = time_copies(x, x->bytes, LARGE_COPIES);
     if (latency <= 0 || total <= 0)
         return false;
     if (total <= latency) /* something disturbed the small ones */
@@ -128,7 +140,7 @@ typedef struct stream {
 
 static void *run_stream(void *arg)
 {
-    enum { LEAST = 2 };
+    enum { LEAST_COPIES = 2 };
     stream *s = arg;
     uint64_t start = od_clock_ns();
     unsigned copies = 0;
@@ -136,7 +148,7 @@ static void *run_stream(void *arg)
         if (!copy(&s->ends, s->ends.bytes))
             return NULL;
         copies++;
-    } while (copies < LEAST || od_clock_ns() < s->until_ns);
+    } while (copies < LEAST_COPIES || od_clock_ns() < s->until_ns);
     s->rate = copies * (double)s->ends.bytes / seconds_since(start);
     return NULL;
 }
@@ -144,11 +156,10 @@ static void *run_stream(void *arg)
 /* What they reach together; 0: one failed, or there is no thread for it. */
 static double run_streams(stream *streams, unsigned count)
 {
-    static const uint64_t long_enough = 4000000; /* ns */
     unsigned started = 0;
     double sum = 0;
     for (unsigned i = 0; i < count; i++)
-        streams[i].until_ns = od_clock_ns() + long_enough;
+        streams[i].until_ns = od_clock_ns() + LONG_ENOUGH_NS;
     while (started < count && !od_thread_start(&streams[started].thread, "od-links", run_stream, &streams[started]))
         started++;
     bool all = started == count;
@@ -176,16 +187,22 @@ static double find_together(meter *m, const char *name, stream *streams, unsigne
 
 static stream stream_of(const meter *m, unsigned from, unsigned to)
 {
-    return (stream){.ends = ends_of(m, from, to)};
+    stream s = {.ends = ends_of(m, from, to)};
+    s.ends.bytes = enough_bytes(m->rates->alone[from][to].bandwidth, m->bytes);
+    return s;
 }
 
-/* These devices, from the host or to it. */
+/* These devices, from the host or to it. Where it is not known what one reaches alone, it is like the first. */
 static double find_several(meter *m, const char *name, const unsigned *devices, unsigned count, bool in)
 {
     stream streams[MOST_AT_ONCE];
     unsigned host = host_of(m);
-    for (unsigned i = 0; i < count; i++)
-        streams[i] = in ? stream_of(m, host, devices[i]) : stream_of(m, devices[i], host);
+    for (unsigned i = 0; i < count; i++) {
+        unsigned from = in ? host : devices[i], to = in ? devices[i] : host;
+        streams[i] = stream_of(m, from, to);
+        if (m->rates->alone[from][to].bandwidth <= 0)
+            streams[i].ends.bytes = streams[0].ends.bytes;
+    }
     return find_together(m, name, streams, count);
 }
 

@@ -38,14 +38,25 @@ run "another choice of devices" --devices=1,2,3
 # The way out of rank 0's node is shared: as a rule a tile that three nodes want leaves it once.
 product=("$E2E_BENCH/gemm2d" 12 96)
 plain 0 "${product[@]}"
-ran="a product on three nodes"
 other() { echo "env LD_PRELOAD=$shim OTHER_HOST=$1 $E2E_COMMAND serve --devices=1 ${product[0]}"; }
-"$patient" $limit_s "$E2E_MPI" $mpi_options \
-    -n 1 env OMPDARTS_SCHED=eager OMPDARTS_STATS="$work/stats" OMPDARTS_DEBUG=watchdog=10 "$E2E_COMMAND" run --backend=mpi "${product[@]}" \
-    : -n 1 $(other a) : -n 1 $(other b) : -n 1 $(other c) >"$work/out" 2>"$work/err" </dev/null
-expect_exit 0 $? "$ran"
-same_checksum
+product_on() {
+    ran="a product on $*"
+    "$patient" $limit_s "$E2E_MPI" $mpi_options \
+        -n 1 env OMPDARTS_SCHED=eager OMPDARTS_LOG=info OMPDARTS_STATS="$work/stats" OMPDARTS_DEBUG=watchdog=10 \
+            "$E2E_COMMAND" run --backend=mpi "${product[@]}" \
+        : -n 1 $(other $1) : -n 1 $(other $2) : -n 1 $(other $3) >"$work/out" 2>"$work/err" </dev/null
+    expect_exit 0 $? "$ran"
+    same_checksum
+    pool=$(sed -nE 's/^ompdarts: runtime: 3 devices of ([0-9]+) bytes.*/\1/p' "$work/err")
+}
+product_on a b c
 stats "totals.h2d_bytes < 1.5 * 24 * 4 * 96 * 96 * 4" "totals.remote_bytes > totals.h2d_bytes"
+
+# Ranks on one machine share what it has.
+alone=${pool:-0}
+product_on a a a
+[ "${pool:-0}" -gt 0 ] && [ $(((alone + pool / 2) / pool)) -eq 3 ] ||
+    fail "$ran: devices of ${pool:-no} bytes, where each has a machine of its own $alone"
 
 # The policy that knows of nodes sends no more between ranks than one queue for all, on three nodes of two devices.
 factor=("$E2E_BENCH/cholesky" 12 96)

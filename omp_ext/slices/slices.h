@@ -19,7 +19,7 @@
 #include "omp_ext/slices/kernels.h"
 
 bool od_slices_are_on(void);
-/* They are not: a launch that might have been in slices goes as it is. */
+/* They are not: a launch that might have been in slices goes as it is. Any thread, without a lock. */
 void od_slices_note_off(const od_kernel_call *call);
 /* Of how many that may be said to the user; 0 where slices are on, or cannot be. */
 uint64_t od_slices_not_tried(void);

@@ -6,10 +6,9 @@
  * the last times, and nothing is played for a part of it. When all of it is known the oracle looks for better ones; an
  * iteration tries them, and they stay only if it was in fact faster, and those after it are, too. What was a little
  * slower is tried once more, since data lay where others had left them. After a few that were not faster, no more are
- * tried. Once
- * all settings have been gone through, it is a schedule of its own (schedule.h) that is improved from one iteration to
- * the next (improve.h), and tried where it is expected to be clearly faster. The first iteration finds data elsewhere
- * than the others do, and counts for none of this.
+ * tried. Once all settings have been gone through, it is a schedule of its own (schedule.h) that is improved from one
+ * iteration to the next (improve.h), and tried where it is expected to be clearly faster. The first iteration finds
+ * data elsewhere than the others do, and counts for none of this.
  */
 #ifndef OD_SCHED_AUTO_ITERATIONS_H
 #define OD_SCHED_AUTO_ITERATIONS_H
@@ -36,9 +35,9 @@ typedef struct od_iteration {
     double seconds;       /* with the best, on the average of the last few times; 0: not known yet */
     double fastest;       /* with the best so far; likewise */
     unsigned times;       /* that it has had the best since they are */
-    double chosen_seconds; /* with settings that were chosen as its tasks came, on the average; 0: not known */
     od_candidate former;  /* what was the best before them */
     double former_seconds; /* with these, likewise; 0: there are none */
+    double chosen_seconds; /* with settings that were chosen as its tasks came, on the average; 0: not known */
     unsigned slower;      /* so many in a row took clearly longer than that; one by far counts twice */
     od_candidate next; /* expected to be faster */
     bool proposed;     /* there is a next one */
@@ -64,7 +63,7 @@ od_iteration *od_iterations_find(od_iterations *all, const od_pattern *pattern);
 /* A batch has ended. `seconds` that it took with the settings `used` from its beginning to its end; 0: others counted
  * in between. */
 void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_candidate *used, double seconds);
-/* A first batch took so long with settings that were chosen on its way, as of a new one. */
+/* A first batch took so many seconds with settings that were chosen on its way, as of a new one. */
 void od_iteration_note_chosen(od_iteration *iteration, double seconds);
 /* That was faster than the best settings from its beginning to its end. */
 bool od_iteration_is_best_as_new(const od_iteration *iteration);

@@ -190,8 +190,8 @@ static void add_before(od_level *level, od_level *other)
 
 static bool make_room(od_level *level, uint64_t count)
 {
-    bool moves = !level->capacity && count > FEW_BEFORE;
-    if (count <= FEW_BEFORE && !level->capacity)
+    bool moves = !level->capacity;
+    if (moves && count <= FEW_BEFORE)
         return true;
     if (!od_array_reserve(&level->more, &level->capacity, count, sizeof(od_level *)))
         return false;

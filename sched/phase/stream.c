@@ -421,15 +421,14 @@ static bool bring_more(struct stream *w)
     return true;
 }
 
-/* The users of each item, of which it is known how many there are. */
+/* The users of each item, all of which are still to run. */
 static void list_users(struct stream *w)
 {
     const od_phase_problem *p = w->g->p;
     uint32_t count = 0;
     for (uint32_t i = 0; i < p->nitems; i++) {
         w->item[i].first_user = count;
-        count += w->item[i].chosen_uses;
-        w->item[i].chosen_uses = 0;
+        count += w->item[i].uses;
     }
     for (uint32_t i = 0; i < w->choice->ntasks; i++) {
         uint32_t t = w->choice->task[i];
@@ -454,7 +453,6 @@ static void begin(struct stream *w)
         for (uint32_t u = p->first_use[t]; u < p->first_use[t + 1]; u++) {
             w->item[p->use[u]].left += p->seconds[t];
             w->item[p->use[u]].uses++;
-            w->item[p->use[u]].chosen_uses++;
         }
     }
     list_users(w);

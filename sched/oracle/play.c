@@ -4,6 +4,7 @@
 
 #include "sched/oracle/impl.h"
 #include "sched/oracle/levels.h"
+#include "sched/phase/active.h"
 #include "util/memory.h"
 
 #include <math.h>
@@ -253,7 +254,15 @@ static void begin(od_player *p)
 
 /* --- making and unmaking --------------------------------------------------------------- */
 
-static od_status allocate(od_player *p)
+/* Tasks are submitted before they are ready where some wait for others, or where it makes a difference to the first
+ * one's place that the others are known: an engine that adopts settings knows them all (sched/engine/adopt.c). */
+static bool submits(const od_play_problem *problem, const od_settings *s)
+{
+    bool chooses = s->active == OD_ACTIVE_CHOSEN || s->policy.ops->chooses_active;
+    return problem->nafter || (!problem->arrives && chooses && s->policy.ops->places_at_arrival);
+}
+
+static od_status allocate(od_player *p, const od_settings *s)
 {
     const od_play_problem *problem = p->p;
     size_t n = problem->ntasks + (size_t)1;
@@ -262,12 +271,12 @@ static od_status allocate(od_player *p)
     p->datum = od_calloc(problem->ndata + (size_t)1, sizeof *p->datum);
     p->levels = problem->priority ? NULL : od_play_levels(problem);
     p->priority = problem->priority ? problem->priority : p->levels;
-    p->submission = problem->nafter ? od_calloc(n, sizeof *p->submission) : NULL;
+    p->submission = submits(problem, s) ? od_calloc(n, sizeof *p->submission) : NULL;
     p->waiting_for = od_malloc(n * sizeof *p->waiting_for);
     p->next_started = od_malloc(n * sizeof *p->next_started);
     p->ready = od_malloc(n * sizeof *p->ready);
     bool all = p->task && p->access && p->datum && p->priority && p->waiting_for && p->next_started && p->ready;
-    return all && (p->submission || !problem->nafter) ? OD_OK : OD_ENOMEM;
+    return all && (p->submission || !submits(problem, s)) ? OD_OK : OD_ENOMEM;
 }
 
 static void release(od_player *p)
@@ -355,7 +364,7 @@ od_status od_play(const od_play_problem *problem, const od_settings *settings, d
     if (!p)
         return OD_ENOMEM;
     p->p = problem;
-    od_status status = allocate(p);
+    od_status status = allocate(p, settings);
     if (!status)
         status = od_actors_init(p);
     if (!status)

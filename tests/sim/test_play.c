@@ -206,6 +206,25 @@ static void test_auto(void **unused)
     }
 }
 
+/* Few tasks that are all known from the beginning, on devices so unlike that it matters how many are taken for active
+ * before the first one is placed. */
+static void test_auto_few(void **unused)
+{
+    (void)unused;
+    for (unsigned n = 16; n < 26; n++) {
+        sim_workload workload;
+        char text[32];
+        snprintf(text, sizeof text, "sparse2d:n=%u", n);
+        sim_graph graph = world_workload(text, 1, &workload);
+        world_setting setting = {
+            .platform = SIM_DATA "/unlike-bus.xml", .devices = 8, .memory = (size_t)800 << 20, .seed = 1};
+        double ours = of_auto(&graph, &workload, setting), best = best_of(&graph, &workload, setting);
+        if (ours > 1.01 * best)
+            fail_msg("%s: auto %g, others %g", text, ours, best);
+        sim_graph_free(&graph);
+    }
+}
+
 /* Likewise with CPU workers, which it may leave idle: they bring something, and cost nothing. */
 static void test_auto_cpu(void **unused)
 {
@@ -238,9 +257,9 @@ static void test_auto_cpu(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact),   cmocka_unit_test(test_random), cmocka_unit_test(test_unlike_devices),
-        cmocka_unit_test(test_cpu),     cmocka_unit_test(test_auto),   cmocka_unit_test(test_auto_cpu),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_exact),    cmocka_unit_test(test_random),  cmocka_unit_test(test_unlike_devices),
+        cmocka_unit_test(test_cpu),      cmocka_unit_test(test_auto),    cmocka_unit_test(test_auto_cpu),
+        cmocka_unit_test(test_auto_few), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

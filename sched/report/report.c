@@ -323,7 +323,7 @@ static void print_not_sliced(const od_report *report, FILE *file)
 {
     uint64_t all = od_report_totals(report).tasks;
 
-    if (report->not_sliced && report->not_sliced >= all / 2)
+    if (report->not_sliced && all && report->not_sliced >= all / 2) /* else they ran on the host */
         fprintf(file,
                 "ompdarts: %" PRIu64 " kernel%s ran one by one, each on one of %u devices: OMPDARTS_SLICE=auto tries "
                 "to run their iterations on all of them\n",

@@ -251,6 +251,22 @@ static void the_summary_names_what_held_all_tasks_on_one_device(void **state)
     assert_null(strstr(summary_of(&r), "may write to"));
 }
 
+static void the_summary_names_slices_where_kernels_come_one_by_one(void **state)
+{
+    od_report_device two[] = {{.name = "host-0", .stats = {.tasks = 9}}, {.name = "host-1"}};
+    od_report r = report;
+    (void)state;
+    r.devices = two;
+    r.not_sliced = 9;
+    has(summary_of(&r), "9 kernels ran one by one, each on one of 2 devices: OMPDARTS_SLICE=auto");
+    r.not_sliced = 4;
+    has(summary_of(&r), "4 kernels ran one by one");
+    r.not_sliced = 3;
+    assert_null(strstr(summary_of(&r), "one by one"));
+    two[0].stats.tasks = 0; /* they ran on the host */
+    assert_null(strstr(summary_of(&r), "one by one"));
+}
+
 static void shares_and_averages(void **state)
 {
     od_report empty = {.program = "nothing", .policy = "eager", .evict = "lru"};
@@ -531,6 +547,7 @@ int main(void)
         cmocka_unit_test(the_summary_names_page_faults),
         cmocka_unit_test(the_summary_names_kernels),
         cmocka_unit_test(the_summary_names_what_held_all_tasks_on_one_device),
+        cmocka_unit_test(the_summary_names_slices_where_kernels_come_one_by_one),
         cmocka_unit_test(the_summary_shows_every_figure),
         cmocka_unit_test(a_run_without_transfers_shows_no_share),
         cmocka_unit_test(long_names_are_cut),

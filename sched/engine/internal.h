@@ -303,7 +303,8 @@ void od_memory_release_host(od_engine *e, od_datum *d);
 void od_memory_release_spill(od_engine *e, const od_spill *spill, uintptr_t base, size_t size);
 /* Bytes of what the task reads that device k has not. */
 size_t od_memory_missing(const od_task *task, unsigned k);
-/* The active device where these are fewest. Not all devices are lost. */
+/* The active device on which the task would end first if it were alone, by links, speeds and where its data are. Not
+ * all devices are lost. */
 unsigned od_memory_nearest_device(const od_engine *e, const od_task *task);
 /* A transfer has ended: what it brought. */
 void od_memory_finish_transfer(od_engine *e, od_transfer *x);

@@ -14,6 +14,7 @@
 #include "util/log.h"
 
 #include <assert.h>
+#include <math.h>
 
 void od_memory_release_host(od_engine *e, od_datum *d)
 {
@@ -480,19 +481,25 @@ size_t od_memory_missing(const od_task *t, unsigned k)
     return bytes;
 }
 
-/* One that has none of the data lacks as much as the first of all. */
+/* Seconds until the task would have ended on an idle device. */
+static double seconds_alone(const od_engine *e, const od_task *t, unsigned k)
+{
+    double seconds = od_policy_seconds(&e->env, t, k);
+    for (uint32_t i = 0; i < t->naccess; i++)
+        if ((t->access[i].mode & OD_READ) && !od_datum_is_readable(t->access[i].datum, k))
+            seconds += e->env.transfer_time(e->env.engine, t->access[i].datum, k);
+    return seconds;
+}
+
 unsigned od_memory_nearest_device(const od_engine *e, const od_task *t)
 {
-    od_placeset some = OD_NO_PLACES;
     unsigned best = od_placeset_first(e->working);
-    size_t fewest = od_memory_missing(t, best);
-    for (uint32_t i = 0; i < t->naccess; i++)
-        some = od_placeset_union(some, t->access[i].datum->valid);
-    for (od_placeset_walk at = od_placeset_begin(od_placeset_intersection(some, e->working)); od_placeset_next(&at);) {
-        size_t bytes = od_memory_missing(t, at.place);
-        if (bytes < fewest || (bytes == fewest && at.place < best)) {
+    double least = (double)INFINITY;
+    for (od_placeset_walk at = od_placeset_begin(e->working); od_placeset_next(&at);) {
+        double seconds = seconds_alone(e, t, at.place);
+        if (seconds < least) {
             best = at.place;
-            fewest = bytes;
+            least = seconds;
         }
     }
     return best;

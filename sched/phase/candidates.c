@@ -50,6 +50,7 @@ struct plan {
     struct grown grown[OD_PHASE_ROLES];
     unsigned ngrown;
     od_phase_choice choice;
+    od_phase_device *device;
     double largest;                  /* seconds that any H had, or any choice of tasks */
     struct candidate kept[KEPT + 1]; /* the best first; the last is the one that is tried */
     unsigned nkept, most;            /* at most so many are kept */
@@ -145,37 +146,34 @@ static void judge(struct plan *w, uint64_t hash, double worth)
 }
 
 /* Orders what has been chosen, and keeps it if it is one of the best. */
-static od_status try_candidate(struct plan *w, int role, unsigned number)
+static void try_candidate(struct plan *w, int role, unsigned number)
 {
     struct candidate tried = w->kept[KEPT];
     double least = least_worth(w, number);
     if (is_hopeless(w, least))
-        return OD_OK;
+        return;
     uint64_t hash = hash_of(w);
     if (is_judged(w, role, number, hash))
-        return OD_OK;
-    od_status status = od_phase_stream(&w->g, &w->choice, least, &tried.result, tried.there);
-    if (status)
-        return status;
+        return;
+    od_phase_stream(w->device, &w->choice, least, &tried.result, tried.there);
     judge(w, hash, tried.result.ntasks ? worth(&tried.result) : least);
     tried.result.role = role;
     tried.number = number;
     tried.hash = hash;
     w->kept[KEPT] = tried;
     if (is_kept(w, &tried))
-        return OD_OK;
+        return;
     unsigned at = w->nkept;
     while (at > 0 && is_better(&tried, &w->kept[at - 1]))
         at--;
     if (at == w->most)
-        return OD_OK;
+        return;
     if (w->nkept < w->most)
         w->nkept++;
     w->kept[KEPT] = w->kept[w->nkept - 1];
     for (unsigned i = w->nkept - 1; i > at; i--)
         w->kept[i] = w->kept[i - 1];
     w->kept[at] = tried;
-    return OD_OK;
 }
 
 static double total_seconds(const od_phase_problem *p)
@@ -237,55 +235,51 @@ static void list_sizes(const struct plan *w, struct grown *grown)
     }
 }
 
-static od_status try_size(struct plan *w, unsigned r, unsigned i)
+static void try_size(struct plan *w, unsigned r, unsigned i)
 {
     const struct grown *grown = &w->grown[r];
     od_phase_choose(&w->g, &grown->growth, grown->size[i], &w->choice);
     w->largest = fmax(w->largest, w->choice.seconds);
-    return try_candidate(w, grown->role, r * SIZES + i);
+    try_candidate(w, grown->role, r * SIZES + i);
 }
 
-static od_status try_sizes(struct plan *w, unsigned r, bool all)
+static void try_sizes(struct plan *w, unsigned r, bool all)
 {
-    od_status status = OD_OK;
-    for (unsigned i = 0; !status && i < w->grown[r].nsizes; i++)
+    for (unsigned i = 0; i < w->grown[r].nsizes; i++)
         if (all || i != w->grown[r].safe)
-            status = try_size(w, r, i);
-    return status;
+            try_size(w, r, i);
 }
 
 /* Where only the best candidate counts the role comes first of which one candidate is the best: most of the others
  * can be given up early then. */
-static od_status try_grown(struct plan *w)
+static void try_grown(struct plan *w)
 {
     bool in_turn = w->most > 1;
-    od_status status = OD_OK;
-    for (unsigned r = 0; !status && !in_turn && r < w->ngrown; r++)
+    for (unsigned r = 0; !in_turn && r < w->ngrown; r++)
         if (w->grown[r].nsizes)
-            status = try_size(w, r, w->grown[r].safe);
+            try_size(w, r, w->grown[r].safe);
     unsigned first = !in_turn && w->nkept ? w->kept[0].number / SIZES : 0;
-    if (!status && w->ngrown)
-        status = try_sizes(w, first, in_turn);
-    for (unsigned r = 0; !status && r < w->ngrown; r++)
+    if (w->ngrown)
+        try_sizes(w, first, in_turn);
+    for (unsigned r = 0; r < w->ngrown; r++)
         if (r != first)
-            status = try_sizes(w, r, in_turn);
-    return status;
+            try_sizes(w, r, in_turn);
 }
 
 /* All tasks, with nothing that is to stay; none if it takes more than so many seconds of transfers. */
-static od_status order_all(struct plan *w, double most, struct candidate *candidate)
+static void order_all(struct plan *w, double most, struct candidate *candidate)
 {
     const od_phase_problem *p = w->g.p;
     od_phase_choose_all(p, &w->choice);
     candidate->result.role = OD_PHASE_NOTHING;
-    return od_phase_stream(&w->g, &w->choice, total_seconds(p) / most, &candidate->result, candidate->there);
+    od_phase_stream(w->device, &w->choice, total_seconds(p) / most, &candidate->result, candidate->there);
 }
 
-static od_status try_nothing(struct plan *w)
+static void try_nothing(struct plan *w)
 {
     w->nkept = 1;
     w->largest = fmax(w->largest, total_seconds(w->g.p));
-    return order_all(w, (double)INFINITY, &w->kept[0]);
+    order_all(w, (double)INFINITY, &w->kept[0]);
 }
 
 /* --- growing ------------------------------------------------------------------------------ */
@@ -339,11 +333,12 @@ static od_status try_roles(struct plan *w, const od_phase_role *roles, unsigned 
         w->largest = fmax(w->largest, growth->nitems ? growth->seconds[growth->nitems - 1] : 0);
         list_sizes(w, &w->grown[w->ngrown++]);
     }
-    if (!status)
-        status = try_grown(w);
-    if (!status && (!w->nkept || w->kept[0].result.ntasks == 0))
-        status = try_nothing(w);
-    return status;
+    if (status)
+        return status;
+    try_grown(w);
+    if (!w->nkept || w->kept[0].result.ntasks == 0)
+        try_nothing(w);
+    return OD_OK;
 }
 
 /* All roles, or those that promise most. */
@@ -369,7 +364,10 @@ static bool allocate(struct plan *w)
         w->kept[i].there = od_calloc(ni, 1);
         ok &= w->kept[i].result.order && w->kept[i].there;
     }
-    return ok && od_phase_make_choice(p, &w->choice) && od_phase_make_graph(&w->g);
+    if (!ok || !od_phase_make_choice(p, &w->choice) || !od_phase_make_graph(&w->g))
+        return false;
+    w->device = od_phase_make_device(&w->g);
+    return w->device;
 }
 
 static void release(struct plan *w)
@@ -378,6 +376,7 @@ static void release(struct plan *w)
     for (unsigned i = 0; i < OD_PHASE_ROLES; i++)
         od_phase_free_growth(&w->grown[i].growth);
     od_phase_free_choice(&w->choice);
+    od_phase_free_device(w->device);
     free(w->judged);
     for (unsigned i = 0; i <= KEPT; i++) {
         free(w->kept[i].result.order);
@@ -514,10 +513,10 @@ static od_status choose_best(struct plan *w, unsigned *best)
     }
     if (status || !near)
         return status;
-    status = order_all(w, least, &w->kept[KEPT]);
-    if (!status && w->kept[KEPT].result.ntasks && w->kept[KEPT].result.loads + w->kept[KEPT].result.stores < least)
+    order_all(w, least, &w->kept[KEPT]);
+    if (w->kept[KEPT].result.ntasks && w->kept[KEPT].result.loads + w->kept[KEPT].result.stores < least)
         *best = KEPT;
-    return status;
+    return OD_OK;
 }
 
 od_status od_phase_plan(const od_phase_problem *problem, od_phase_result *result)

@@ -12,8 +12,11 @@
 /* What never changes while one problem is looked at. */
 typedef struct od_phase_graph {
     const od_phase_problem *p;
-    uint32_t *first_user, *user; /* by item: its tasks, in their order */
-    uint32_t *indegree;          /* by task */
+    uint32_t *first_user; /* by item, and one more: how many use the items before it */
+    uint32_t *user;       /* by item, from its first_user on: its tasks, in their order; NULL: not listed */
+    uint32_t *indegree;   /* by task */
+    uint32_t *root;       /* the tasks that wait for none, in their order */
+    uint32_t nroots;
     double *level;               /* by task: seconds to the end of the graph, its own included */
 } od_phase_graph;
 
@@ -41,7 +44,9 @@ typedef struct od_phase_growth {
     double *seconds;  /* of the tasks with these */
     double *loads;    /* predicted seconds of their loads and stores, partners included */
     uint32_t *joined; /* by task: how many items there were when it came to belong; 0: it does not */
-    uint32_t *task;   /* all that may be chosen with any beginning of it; NULL: not known */
+    uint32_t *member; /* the tasks that belong, in the order in which they came to */
+    uint32_t nmembers;
+    uint32_t *task; /* all that may be chosen with any beginning of it; NULL: not known */
     uint32_t ntasks;
 } od_phase_growth;
 
@@ -80,6 +85,7 @@ static inline double od_phase_limit(const od_phase_problem *p)
 }
 
 bool od_phase_make_graph(od_phase_graph *graph); /* of graph->p; false: no memory, what there is is to be freed */
+bool od_phase_list_users(od_phase_graph *graph); /* and its users of items; likewise */
 void od_phase_free_graph(od_phase_graph *graph);
 
 /* Argument positions of kinds, those with most work first, and before them those common to all kinds. Returns how

@@ -209,6 +209,7 @@ void od_phase_load(od_phase_device *w, uint32_t item, uint32_t task)
     make_room(w, w->g->p->size[item], task);
     w->out->loads += seconds;
     w->owed -= w->is_whole ? seconds : 0;
+    w->nloads++;
     bring(w, item);
 }
 
@@ -366,7 +367,7 @@ void od_phase_begin(od_phase_device *w, const od_phase_choice *choice, double wo
     w->there = there;
     w->worth = worth;
     w->out = result;
-    w->nwanted = w->npresent = w->cursor = w->nuseless = w->released = 0;
+    w->nwanted = w->npresent = w->cursor = w->nuseless = w->released = w->nloads = 0;
     w->used = w->lacking = w->owed = 0;
     result->ntasks = 0;
     result->seconds = result->loads = result->stores = result->held = 0;

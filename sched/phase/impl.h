@@ -163,6 +163,7 @@ typedef struct od_phase_device {
     od_heap ready; /* tasks that could run if their data were there, perhaps ordered already: the most urgent first */
     od_heap runnable;     /* likewise, with their data */
     uint32_t released;    /* tasks of the order that have ended: those after them are in a task buffer */
+    uint32_t nloads;
     double used, lacking; /* bytes there, and of held items that are not */
     double most_seconds;  /* of tasks that the order can have */
     double worth;         /* seconds of tasks for each of transfers that it must have */

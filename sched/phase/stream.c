@@ -131,6 +131,17 @@ static bool is_hopeless(const od_phase_device *w)
     return rounding * w->most_seconds < w->worth * (w->out->loads + w->out->stores + w->owed);
 }
 
+/* Memory has been filled several times, so that what it began with matters little: tasks will come for transfers at
+ * hardly a better rate than so far. */
+static bool seems_hopeless(const od_phase_device *w)
+{
+    enum { TIMES = 4 };
+    double transfers = w->out->loads + w->out->stores, left = w->most_seconds - w->out->seconds;
+    double better = 1 + (double)w->npresent / (w->nloads + 1);
+    return w->nloads > TIMES * w->npresent && w->out->seconds < od_phase_limit(w->g->p) &&
+           w->out->seconds * w->most_seconds < w->worth * transfers * (w->out->seconds + left / better);
+}
+
 void od_phase_stream(od_phase_device *w, const od_phase_choice *choice, double worth, od_phase_result *result,
                      bool *there)
 {
@@ -138,8 +149,9 @@ void od_phase_stream(od_phase_device *w, const od_phase_choice *choice, double w
     od_phase_begin(w, choice, worth, result, there);
     do
         run_all(w);
-    while (result->seconds < od_phase_limit(p) && !is_hopeless(w) && (bring_more(w) || od_phase_release_next(w)));
-    if (is_hopeless(w))
+    while (result->seconds < od_phase_limit(p) && !is_hopeless(w) && !seems_hopeless(w) &&
+           (bring_more(w) || od_phase_release_next(w)));
+    if (is_hopeless(w) || seems_hopeless(w))
         result->ntasks = 0;
     for (uint32_t i = 0; i < p->nitems; i++) {
         result->held += w->held[i] ? p->size[i] : 0;

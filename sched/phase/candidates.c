@@ -51,7 +51,6 @@ struct plan {
     unsigned ngrown;
     od_phase_choice choice;
     od_phase_device *device;
-    double largest;                  /* seconds that any H had, or any choice of tasks */
     struct candidate kept[KEPT + 1]; /* the best first; the last is the one that is tried */
     unsigned nkept, most;            /* at most so many are kept */
     struct judged *judged;           /* a list */
@@ -239,7 +238,6 @@ static void try_size(struct plan *w, unsigned r, unsigned i)
 {
     const struct grown *grown = &w->grown[r];
     od_phase_choose(&w->g, &grown->growth, grown->size[i], &w->choice);
-    w->largest = fmax(w->largest, w->choice.seconds);
     try_candidate(w, grown->role, r * SIZES + i);
 }
 
@@ -278,7 +276,6 @@ static void order_all(struct plan *w, double most, struct candidate *candidate)
 static void try_nothing(struct plan *w)
 {
     w->nkept = 1;
-    w->largest = fmax(w->largest, total_seconds(w->g.p));
     order_all(w, (double)INFINITY, &w->kept[0]);
 }
 
@@ -330,7 +327,6 @@ static od_status try_roles(struct plan *w, const od_phase_role *roles, unsigned 
             break;
         od_phase_growth *growth = &w->grown[w->ngrown].growth;
         od_phase_look_around(&w->g, growth, &w->choice);
-        w->largest = fmax(w->largest, growth->nitems ? growth->seconds[growth->nitems - 1] : 0);
         list_sizes(w, &w->grown[w->ngrown++]);
     }
     if (status)
@@ -390,7 +386,7 @@ static void release(struct plan *w)
 struct part {
     uint32_t ntasks;
     double transfers, loads; /* seconds */
-    double largest;          /* as in struct plan */
+    double longest;          /* seconds of a phase */
 };
 
 /* The next phase of what is left, without trying many roles: the one that is given, and the most usual ones. Its
@@ -404,7 +400,7 @@ static od_status plan_part(od_phase_rest *r, int role, bool *gone, struct part *
     if (!status)
         status = try_roles(&w, roles, n);
     const od_phase_result *phase = &w.kept[0].result;
-    *part = (struct part){phase->ntasks, phase->loads + phase->stores, phase->loads, w.largest};
+    *part = (struct part){phase->ntasks, phase->loads + phase->stores, phase->loads, phase->seconds};
     for (uint32_t i = 0; !status && i < phase->ntasks; i++)
         gone[r->origin[phase->order[i]]] = true;
     if (!status && there)
@@ -433,17 +429,17 @@ static od_status roll_out(const od_phase_problem *problem, int role, bool *gone,
         sum->ntasks += part.ntasks;
         sum->transfers += part.transfers;
         sum->loads += part.loads;
-        sum->largest = fmax(sum->largest, part.largest);
+        sum->longest = fmax(sum->longest, part.longest);
         od_phase_free_rest(&rest);
     }
     return status;
 }
 
-/* True where the last estimate would be the same with this share: it did not limit anything. */
+/* True where the last estimate, which was for a larger share, is about right for this one: memory limits the phases. */
 static bool is_known(const od_phase_memo *memo, double share)
 {
     static const double rounding = 1 - 2e-6;
-    return memo && memo->largest > 0 && memo->largest < rounding * share;
+    return memo && memo->longest > 0 && memo->longest < rounding * share;
 }
 
 od_status od_phase_estimate(const od_phase_problem *problem, unsigned devices, double *loads)
@@ -459,7 +455,7 @@ od_status od_phase_estimate(const od_phase_problem *problem, unsigned devices, d
         gone ? roll_out(problem, OD_PHASE_NOTHING, gone, share, (double)INFINITY, NULL, &sum) : OD_ENOMEM;
     *loads = sum.loads;
     if (!status && problem->memo)
-        *problem->memo = (od_phase_memo){sum.loads, sum.largest};
+        *problem->memo = (od_phase_memo){sum.loads, sum.longest};
     free(gone);
     return status;
 }

@@ -29,8 +29,8 @@
 
 /* What estimates of one problem for different numbers of devices share; all zeros at first. */
 typedef struct od_phase_memo {
-    double loads;   /* as estimated for `largest` */
-    double largest; /* seconds of tasks that one device can get at once; a larger share changes nothing. 0: unknown */
+    double loads;   /* as estimated last */
+    double longest; /* seconds of the longest phase of that estimate; 0: unknown */
 } od_phase_memo;
 
 /* The open tasks and what they use. All arrays are the caller's. */

@@ -12,7 +12,9 @@ enum {
     MANY_TASKS = 20000, /* then ends are not looked at, and only so many roles are tried, those that promise most: */
     FEW_ROLES = 3,
     SMALL = 2000, /* tasks: all roles are tried even for rough plans */
-    KEPT = 8,     /* candidates */
+    LARGE = 1024, /* tasks: then what was the best phase the last time is tried alone, so many times: */
+    OFTEN = 15,
+    KEPT = 8, /* candidates */
     SLACKS = 7,
     REACHES = 5,
     SIZES = SLACKS * REACHES,
@@ -27,6 +29,7 @@ struct grown {
     int role;
     od_phase_growth growth;
     uint32_t size[SIZES]; /* how many items of H are tried */
+    unsigned of[SIZES];   /* for which slack and reach these are */
     unsigned nsizes;
     unsigned safe; /* the one that leaves most to streams */
 };
@@ -214,6 +217,14 @@ static uint32_t items_within(const od_phase_growth *growth, double bytes, double
     return best;
 }
 
+/* How many items of H are tried for the slack and the reach of this number. */
+static uint32_t items_of(const struct plan *w, const od_phase_growth *growth, unsigned of)
+{
+    const od_phase_problem *p = w->g.p;
+    double bytes = p->memory * (1 - slacks[of % SLACKS]), seconds = reaches[of / SLACKS] * od_phase_reach(p);
+    return items_within(growth, bytes, seconds);
+}
+
 /* The sizes of H to try, each once. */
 static void list_sizes(const struct plan *w, struct grown *grown)
 {
@@ -222,13 +233,14 @@ static void list_sizes(const struct plan *w, struct grown *grown)
     unsigned nreaches = p->first_successor[p->ntasks] || is_for_all(p) ? 1 : REACHES;
     grown->nsizes = 0;
     for (unsigned i = 0; grown->growth.nitems && i < SLACKS * nreaches; i++) {
-        double bytes = p->memory * (1 - slacks[i % SLACKS]), seconds = reaches[i / SLACKS] * od_phase_reach(p);
         bool again = w->rough && (i % SLACKS % FEW_SLACKS || i / SLACKS % FEW_REACHES);
-        uint32_t n = again ? 0 : items_within(&grown->growth, bytes, seconds);
+        uint32_t n = again ? 0 : items_of(w, &grown->growth, i);
         for (unsigned j = 0; j < grown->nsizes; j++)
             again |= grown->size[j] == n;
-        if (!again)
+        if (!again) {
+            grown->of[grown->nsizes] = i;
             grown->size[grown->nsizes++] = n;
+        }
         if (i < SLACKS)
             grown->safe = grown->nsizes - 1;
     }
@@ -318,16 +330,22 @@ static od_status sort_roles(struct plan *w, od_phase_role *roles, unsigned n)
     return status;
 }
 
+/* Grows H of a role, to be tried. */
+static od_status add_role(struct plan *w, int role)
+{
+    od_status status = grow(w, role, w->g.p->memory * (1 - slacks[0]));
+    if (!status)
+        od_phase_look_around(&w->g, &w->grown[w->ngrown].growth, &w->choice);
+    return status;
+}
+
 static od_status try_roles(struct plan *w, const od_phase_role *roles, unsigned n)
 {
     od_status status = OD_OK;
     for (unsigned i = 0; !status && i < n; i++) {
-        status = grow(w, roles[i].role, w->g.p->memory * (1 - slacks[0]));
-        if (status)
-            break;
-        od_phase_growth *growth = &w->grown[w->ngrown].growth;
-        od_phase_look_around(&w->g, growth, &w->choice);
-        list_sizes(w, &w->grown[w->ngrown++]);
+        status = add_role(w, roles[i].role);
+        if (!status)
+            list_sizes(w, &w->grown[w->ngrown++]);
     }
     if (status)
         return status;
@@ -337,15 +355,55 @@ static od_status try_roles(struct plan *w, const od_phase_role *roles, unsigned 
     return OD_OK;
 }
 
-/* All roles, or those that promise most. */
+/* Of many tasks what was the best phase the last time, if it is about as good as then, and at most so many times as
+ * long. Else there is none. */
+static od_status try_habit(struct plan *w, od_phase_habit *habit, double most)
+{
+    static const double about = 0.95;
+    od_phase_result *result = &w->kept[0].result;
+    const od_phase_growth *growth = &w->grown[w->ngrown].growth;
+    if (!habit->left || w->g.p->ntasks < LARGE)
+        return OD_OK;
+    habit->left--;
+    if (add_role(w, habit->role))
+        return OD_ENOMEM;
+    if (!growth->nitems)
+        return OD_OK;
+    od_phase_choose(&w->g, growth, items_of(w, growth, habit->of), &w->choice);
+    od_phase_stream(w->device, &w->choice, about * habit->worth, result, w->kept[0].there);
+    result->role = habit->role;
+    if (result->seconds > most * habit->seconds)
+        result->ntasks = 0;
+    return OD_OK;
+}
+
+static void learn(const struct plan *w, od_phase_habit *habit)
+{
+    const struct candidate *best = &w->kept[0];
+    *habit = (od_phase_habit){0};
+    if (best->result.role != OD_PHASE_NOTHING && w->g.p->ntasks >= LARGE)
+        *habit = (od_phase_habit){best->result.role, w->grown[best->number / SIZES].of[best->number % SIZES],
+                                  worth(&best->result), best->result.seconds, OFTEN};
+}
+
+/* All roles, or those that promise most; none for one task alone. */
 static od_status try_all(struct plan *w)
 {
+    static const double longer = 1.5; /* others may wait for what is in it */
+    od_phase_habit none = {0}, *habit = w->g.p->habit && w->most == 1 ? w->g.p->habit : &none;
     od_phase_role roles[OD_PHASE_ROLES];
-    unsigned n = od_phase_list_roles(w->g.p, roles);
-    if (w->g.p->ntasks < MANY_TASKS || n <= FEW_ROLES)
-        return try_roles(w, roles, n);
-    od_status status = sort_roles(w, roles, n);
-    return status ? status : try_roles(w, roles, FEW_ROLES);
+    od_status status = try_habit(w, habit, longer);
+    if (status || w->kept[0].result.ntasks)
+        return status;
+    unsigned n = w->g.p->ntasks > 1 ? od_phase_list_roles(w->g.p, roles) : 0;
+    if (w->g.p->ntasks >= MANY_TASKS && n > FEW_ROLES) {
+        status = sort_roles(w, roles, n);
+        n = FEW_ROLES;
+    }
+    if (!status)
+        status = try_roles(w, roles, n);
+    learn(w, habit);
+    return status;
 }
 
 static bool allocate(struct plan *w)
@@ -382,54 +440,61 @@ static void release(struct plan *w)
 
 /* --- what is left ----------------------------------------------------------------------- */
 
-/* A phase of what is left, or several. */
-struct part {
-    uint32_t ntasks;
-    double transfers, loads; /* seconds */
+/* One phase after the other, until all is done. */
+struct roll {
+    int role;                /* of the phase before them, or OD_PHASE_NOTHING */
+    bool *gone;              /* by task of the whole: it is done */
+    bool *there;             /* where all are phases of one device: what it has; else NULL */
+    double share, most;      /* seconds of tasks of each; seconds of transfers of all, with which it ends */
+    double transfers, loads; /* seconds so far */
     double longest;          /* seconds of a phase */
+    od_phase_habit habit;
 };
 
-/* The next phase of what is left, without trying many roles: the one that is given, and the most usual ones. Its
- * tasks are gone then. `there`: what the device ends with, or NULL. */
-static od_status plan_part(od_phase_rest *r, int role, bool *gone, struct part *part, bool *there)
+/* The next phase of what is left, without trying many roles: the one that is given, and the most usual ones. Where all
+ * that is left takes too much transfers even if nothing is loaded twice there is none, and that is what it takes. */
+static od_status plan_part(struct roll *roll, const od_phase_rest *r, bool *any)
 {
     struct plan w = {.g = {.p = &r->p}, .most = 1, .rough = r->p.ntasks >= MANY_TASKS};
     od_phase_role roles[OD_PHASE_ROLES];
-    unsigned n = r->p.ntasks < SMALL ? od_phase_list_roles(&r->p, roles) : od_phase_usual_roles(&r->p, role, roles);
+    unsigned n =
+        r->p.ntasks < SMALL ? od_phase_list_roles(&r->p, roles) : od_phase_usual_roles(&r->p, roll->role, roles);
     od_status status = allocate(&w) ? OD_OK : OD_ENOMEM;
-    if (!status)
-        status = try_roles(&w, roles, n);
     const od_phase_result *phase = &w.kept[0].result;
-    *part = (struct part){phase->ntasks, phase->loads + phase->stores, phase->loads, phase->seconds};
+    if (!status && roll->most < (double)INFINITY)
+        od_phase_choose_all(&r->p, &w.choice);
+    bool ends = roll->transfers + w.choice.transfers > roll->most;
+    if (!status && !ends)
+        status = try_habit(&w, &roll->habit, (double)INFINITY);
+    if (!status && !ends && !phase->ntasks) {
+        status = try_roles(&w, roles, n);
+        learn(&w, &roll->habit);
+    }
+    *any = phase->ntasks;
+    roll->transfers += ends ? w.choice.transfers : phase->loads + phase->stores;
+    roll->loads += phase->loads;
+    roll->longest = fmax(roll->longest, phase->seconds);
     for (uint32_t i = 0; !status && i < phase->ntasks; i++)
-        gone[r->origin[phase->order[i]]] = true;
-    if (!status && there)
-        memcpy(there, w.kept[0].there, r->p.nitems);
+        roll->gone[r->origin[phase->order[i]]] = true;
+    if (!status && *any && roll->there)
+        memcpy(roll->there, w.kept[0].there, r->p.nitems);
     release(&w);
     return status;
 }
 
-/* Seconds of loads and stores until all that is not gone is done, in parts of so many seconds, or until they are more
- * than `most`. Where the parts are those of one device, `there` is what it has at first. */
-static od_status roll_out(const od_phase_problem *problem, int role, bool *gone, double share, double most, bool *there,
-                          struct part *sum)
+/* Until all that is not gone is done, or transfers take more than they may. */
+static od_status roll_out(const od_phase_problem *problem, struct roll *roll)
 {
     od_status status = OD_OK;
-    *sum = (struct part){0};
-    for (bool any = true; any && !status && sum->transfers <= most;) {
+    for (bool any = true; any && !status && roll->transfers <= roll->most;) {
         od_phase_rest rest;
-        struct part part = {0};
-        status = od_phase_make_rest(&rest, problem, gone) ? OD_OK : OD_ENOMEM;
-        rest.p.share = share;
-        if (there)
-            rest.p.resident = there;
-        if (!status && rest.p.ntasks)
-            status = plan_part(&rest, role, gone, &part, there);
-        any = part.ntasks;
-        sum->ntasks += part.ntasks;
-        sum->transfers += part.transfers;
-        sum->loads += part.loads;
-        sum->longest = fmax(sum->longest, part.longest);
+        status = od_phase_make_rest(&rest, problem, roll->gone) ? OD_OK : OD_ENOMEM;
+        rest.p.share = roll->share;
+        if (roll->there)
+            rest.p.resident = roll->there;
+        any = rest.p.ntasks;
+        if (!status && any)
+            status = plan_part(roll, &rest, &any);
         od_phase_free_rest(&rest);
     }
     return status;
@@ -444,19 +509,18 @@ static bool is_known(const od_phase_memo *memo, double share)
 
 od_status od_phase_estimate(const od_phase_problem *problem, unsigned devices, double *loads)
 {
-    double share = total_seconds(problem) / devices;
-    struct part sum = {0};
-    if (is_known(problem->memo, share)) {
-        *loads = problem->memo->loads;
-        return OD_OK;
-    }
-    bool *gone = od_calloc(problem->ntasks + 1, 1);
-    od_status status =
-        gone ? roll_out(problem, OD_PHASE_NOTHING, gone, share, (double)INFINITY, NULL, &sum) : OD_ENOMEM;
-    *loads = sum.loads;
-    if (!status && problem->memo)
-        *problem->memo = (od_phase_memo){sum.loads, sum.longest};
-    free(gone);
+    struct roll roll = {.role = OD_PHASE_NOTHING,
+                        .gone = od_calloc(problem->ntasks + (size_t)1, 1),
+                        .share = total_seconds(problem) / devices,
+                        .most = (double)INFINITY};
+    bool known = is_known(problem->memo, roll.share);
+    od_status status = roll.gone ? OD_OK : OD_ENOMEM;
+    if (!status && !known)
+        status = roll_out(problem, &roll);
+    *loads = known ? problem->memo->loads : roll.loads;
+    if (!status && !known && problem->memo)
+        *problem->memo = (od_phase_memo){roll.loads, roll.longest};
+    free(roll.gone);
     return status;
 }
 
@@ -467,14 +531,17 @@ od_status od_phase_estimate(const od_phase_problem *problem, unsigned devices, d
 static od_status look_to_the_end(const od_phase_problem *p, struct candidate *candidate, double most, double *transfers)
 {
     const od_phase_result *result = &candidate->result;
-    double own = result->loads + result->stores;
-    struct part sum = {0};
-    bool *gone = od_calloc(p->ntasks + 1, 1);
-    for (uint32_t i = 0; gone && i < result->ntasks; i++)
-        gone[result->order[i]] = true;
-    od_status status = gone ? roll_out(p, result->role, gone, p->share, most - own, candidate->there, &sum) : OD_ENOMEM;
-    *transfers = own + sum.transfers;
-    free(gone);
+    struct roll roll = {.role = result->role,
+                        .gone = od_calloc(p->ntasks + (size_t)1, 1),
+                        .there = candidate->there,
+                        .share = p->share,
+                        .most = most,
+                        .transfers = result->loads + result->stores};
+    for (uint32_t i = 0; roll.gone && i < result->ntasks; i++)
+        roll.gone[result->order[i]] = true;
+    od_status status = roll.gone ? roll_out(p, &roll) : OD_ENOMEM;
+    *transfers = roll.transfers;
+    free(roll.gone);
     return status;
 }
 

@@ -59,6 +59,7 @@ struct plan {
     struct judged *judged;           /* a list */
     uint32_t njudged, room;          /* more without memory are not noted */
     bool rough;                      /* a few sizes of H are enough */
+    bool looks;                      /* near the end, to the end */
 };
 
 /* --- candidates ------------------------------------------------------------------------ */
@@ -285,8 +286,12 @@ static void order_all(struct plan *w, double most, struct candidate *candidate)
     od_phase_stream(w->device, &w->choice, total_seconds(p) / most, &candidate->result, candidate->there);
 }
 
-static void try_nothing(struct plan *w)
+static void try_all_grown(struct plan *w)
 {
+    w->nkept = w->njudged = 0;
+    try_grown(w);
+    if (w->nkept && w->kept[0].result.ntasks)
+        return;
     w->nkept = 1;
     order_all(w, (double)INFINITY, &w->kept[0]);
 }
@@ -347,12 +352,9 @@ static od_status try_roles(struct plan *w, const od_phase_role *roles, unsigned 
         if (!status)
             list_sizes(w, &w->grown[w->ngrown++]);
     }
-    if (status)
-        return status;
-    try_grown(w);
-    if (!w->nkept || w->kept[0].result.ntasks == 0)
-        try_nothing(w);
-    return OD_OK;
+    if (!status)
+        try_all_grown(w);
+    return status;
 }
 
 /* Of many tasks what was the best phase the last time, if it is about as good as then, and at most so many times as
@@ -390,7 +392,7 @@ static void learn(const struct plan *w, od_phase_habit *habit)
 static od_status try_all(struct plan *w)
 {
     static const double longer = 1.5; /* others may wait for what is in it */
-    od_phase_habit none = {0}, *habit = w->g.p->habit && w->most == 1 ? w->g.p->habit : &none;
+    od_phase_habit none = {0}, *habit = w->g.p->habit && !w->looks ? w->g.p->habit : &none;
     od_phase_role roles[OD_PHASE_ROLES];
     od_status status = try_habit(w, habit, longer);
     if (status || w->kept[0].result.ntasks)
@@ -412,7 +414,7 @@ static bool allocate(struct plan *w)
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
     bool ok = true;
     for (unsigned i = 0; i <= KEPT; i++) {
-        if (i >= w->most && i < KEPT)
+        if (i > 0 && i < KEPT && !w->looks)
             continue;
         w->kept[i].result.order = od_malloc(nt * sizeof *w->kept[i].result.order);
         w->kept[i].there = od_calloc(ni, 1);
@@ -557,38 +559,36 @@ static bool is_near_the_end(const struct plan *w)
 {
     static const double phases = 4;
     const od_phase_problem *p = w->g.p;
-    return may_look_to_the_end(p) && total_seconds(p) <= phases * w->kept[0].result.seconds &&
-           w->kept[0].result.ntasks < p->ntasks;
+    return w->looks && total_seconds(p) <= phases * w->kept[0].result.seconds && w->kept[0].result.ntasks < p->ntasks;
 }
 
-static od_status choose_best(struct plan *w, unsigned *best)
+/* Of the best candidates, and all tasks with nothing that stays. */
+static od_status choose_to_the_end(struct plan *w, unsigned *best)
 {
     double least = (double)INFINITY, transfers;
     od_status status = OD_OK;
-    bool near = is_near_the_end(w);
-    *best = 0;
-    for (unsigned i = 0; !status && near && i < w->nkept; i++) {
+    w->most = KEPT;
+    try_all_grown(w);
+    for (unsigned i = 0; !status && i < w->nkept; i++) {
         status = look_to_the_end(w->g.p, &w->kept[i], least, &transfers);
         if (!status && transfers < least * (1 - 1e-9)) {
             least = transfers;
             *best = i;
         }
     }
-    if (status || !near)
-        return status;
     order_all(w, least, &w->kept[KEPT]);
     if (w->kept[KEPT].result.ntasks && w->kept[KEPT].result.loads + w->kept[KEPT].result.stores < least)
         *best = KEPT;
-    return OD_OK;
+    return status;
 }
 
 od_status od_phase_plan(const od_phase_problem *problem, od_phase_result *result)
 {
-    struct plan w = {.g = {.p = problem}, .most = may_look_to_the_end(problem) ? KEPT : 1};
+    struct plan w = {.g = {.p = problem}, .most = 1, .looks = may_look_to_the_end(problem)};
     unsigned best = 0;
     od_status status = allocate(&w) ? try_all(&w) : OD_ENOMEM;
-    if (!status)
-        status = choose_best(&w, &best);
+    if (!status && is_near_the_end(&w))
+        status = choose_to_the_end(&w, &best);
     if (!status) {
         uint32_t *order = result->order;
         *result = w.kept[best].result;

@@ -357,11 +357,10 @@ static od_status try_roles(struct plan *w, const od_phase_role *roles, unsigned 
     return status;
 }
 
-/* Of many tasks what was the best phase the last time, if it is about as good as then, and at most so many times as
- * long. Else there is none. */
-static od_status try_habit(struct plan *w, od_phase_habit *habit, double most)
+/* Of many tasks what was the best phase the last time, if it is so good, and at most so long, compared with then. Else
+ * there is none. */
+static od_status try_habit(struct plan *w, od_phase_habit *habit, double about, double most)
 {
-    static const double about = 0.95;
     od_phase_result *result = &w->kept[0].result;
     const od_phase_growth *growth = &w->grown[w->ngrown].growth;
     if (!habit->left || w->g.p->ntasks < LARGE)
@@ -391,10 +390,10 @@ static void learn(const struct plan *w, od_phase_habit *habit)
 /* All roles, or those that promise most; none for one task alone. */
 static od_status try_all(struct plan *w)
 {
-    static const double longer = 1.5; /* others may wait for what is in it */
+    static const double about = 0.95, longer = 1.5; /* others may wait for what is in it */
     od_phase_habit none = {0}, *habit = w->g.p->habit && !w->looks ? w->g.p->habit : &none;
     od_phase_role roles[OD_PHASE_ROLES];
-    od_status status = try_habit(w, habit, longer);
+    od_status status = try_habit(w, habit, about, longer);
     if (status || w->kept[0].result.ntasks)
         return status;
     unsigned n = w->g.p->ntasks > 1 ? od_phase_list_roles(w->g.p, roles) : 0;
@@ -457,6 +456,7 @@ struct roll {
  * that is left takes too much transfers even if nothing is loaded twice there is none, and that is what it takes. */
 static od_status plan_part(struct roll *roll, const od_phase_rest *r, bool *any)
 {
+    static const double about = 0.9;
     struct plan w = {.g = {.p = &r->p}, .most = 1, .rough = r->p.ntasks >= MANY_TASKS};
     od_phase_role roles[OD_PHASE_ROLES];
     unsigned n =
@@ -467,7 +467,7 @@ static od_status plan_part(struct roll *roll, const od_phase_rest *r, bool *any)
         od_phase_choose_all(&r->p, &w.choice);
     bool ends = roll->transfers + w.choice.transfers > roll->most;
     if (!status && !ends)
-        status = try_habit(&w, &roll->habit, (double)INFINITY);
+        status = try_habit(&w, &roll->habit, about, (double)INFINITY);
     if (!status && !ends && !phase->ntasks) {
         status = try_roles(&w, roles, n);
         learn(&w, &roll->habit);

@@ -131,14 +131,14 @@ static bool is_hopeless(const od_phase_device *w)
     return rounding * w->most_seconds < w->worth * (w->out->loads + w->out->stores + w->owed);
 }
 
-/* Memory has been filled several times, so that what it began with matters little: tasks will come for transfers at
- * hardly a better rate than so far. */
+/* The order is long, and memory has been filled several times, so that what it began with matters little: tasks will
+ * come for transfers at hardly a better rate than so far. */
 static bool seems_hopeless(const od_phase_device *w)
 {
-    enum { TIMES = 4 };
+    enum { TIMES = 4, LONG = 1024 };
     double transfers = w->out->loads + w->out->stores, left = w->most_seconds - w->out->seconds;
     double better = 1 + (double)w->npresent / (w->nloads + 1);
-    return w->nloads > TIMES * w->npresent && w->out->seconds < od_phase_limit(w->g->p) &&
+    return w->nloads > LONG && w->nloads > TIMES * w->npresent && w->out->seconds < od_phase_limit(w->g->p) &&
            w->out->seconds * w->most_seconds < w->worth * transfers * (w->out->seconds + left / better);
 }
 

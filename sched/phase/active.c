@@ -32,7 +32,7 @@ bool od_active_is_due(od_active *a, const od_known *known)
     if (a->batch != known->batches)
         a->estimated = 0;
     a->batch = known->batches;
-    return known->open.count >= a->estimated + a->estimated / 4 + 8;
+    return known->open.count >= a->estimated + a->estimated / 2 + 8;
 }
 
 od_status od_active_begin(od_active *a, const od_policy_env *env, od_known *known, od_active_estimate *estimate)

@@ -12,7 +12,9 @@ enum {
     MANY_TASKS = 20000, /* then ends are not looked at, and only so many roles are tried, those that promise most: */
     FEW_ROLES = 3,
     SMALL = 2000, /* tasks: all roles are tried even for rough plans */
-    KEPT = 8,     /* candidates */
+    LARGE = 1024, /* tasks: then what was the best phase the last time is tried alone, so many times: */
+    OFTEN = 15,
+    KEPT = 8, /* candidates */
     SLACKS = 7,
     REACHES = 5,
     SIZES = SLACKS * REACHES,
@@ -27,6 +29,7 @@ struct grown {
     int role;
     od_phase_growth growth;
     uint32_t size[SIZES]; /* how many items of H are tried */
+    unsigned of[SIZES];   /* for which slack and reach these are */
     unsigned nsizes;
     unsigned safe; /* the one that leaves most to streams */
 };
@@ -50,12 +53,13 @@ struct plan {
     struct grown grown[OD_PHASE_ROLES];
     unsigned ngrown;
     od_phase_choice choice;
-    double largest;                  /* seconds that any H had, or any choice of tasks */
+    od_phase_device *device;
     struct candidate kept[KEPT + 1]; /* the best first; the last is the one that is tried */
     unsigned nkept, most;            /* at most so many are kept */
     struct judged *judged;           /* a list */
     uint32_t njudged, room;          /* more without memory are not noted */
     bool rough;                      /* a few sizes of H are enough */
+    bool looks;                      /* near the end, to the end */
 };
 
 /* --- candidates ------------------------------------------------------------------------ */
@@ -145,37 +149,34 @@ static void judge(struct plan *w, uint64_t hash, double worth)
 }
 
 /* Orders what has been chosen, and keeps it if it is one of the best. */
-static od_status try_candidate(struct plan *w, int role, unsigned number)
+static void try_candidate(struct plan *w, int role, unsigned number)
 {
     struct candidate tried = w->kept[KEPT];
     double least = least_worth(w, number);
     if (is_hopeless(w, least))
-        return OD_OK;
+        return;
     uint64_t hash = hash_of(w);
     if (is_judged(w, role, number, hash))
-        return OD_OK;
-    od_status status = od_phase_stream(&w->g, &w->choice, least, &tried.result, tried.there);
-    if (status)
-        return status;
+        return;
+    od_phase_stream(w->device, &w->choice, least, &tried.result, tried.there);
     judge(w, hash, tried.result.ntasks ? worth(&tried.result) : least);
     tried.result.role = role;
     tried.number = number;
     tried.hash = hash;
     w->kept[KEPT] = tried;
     if (is_kept(w, &tried))
-        return OD_OK;
+        return;
     unsigned at = w->nkept;
     while (at > 0 && is_better(&tried, &w->kept[at - 1]))
         at--;
     if (at == w->most)
-        return OD_OK;
+        return;
     if (w->nkept < w->most)
         w->nkept++;
     w->kept[KEPT] = w->kept[w->nkept - 1];
     for (unsigned i = w->nkept - 1; i > at; i--)
         w->kept[i] = w->kept[i - 1];
     w->kept[at] = tried;
-    return OD_OK;
 }
 
 static double total_seconds(const od_phase_problem *p)
@@ -217,6 +218,14 @@ static uint32_t items_within(const od_phase_growth *growth, double bytes, double
     return best;
 }
 
+/* How many items of H are tried for the slack and the reach of this number. */
+static uint32_t items_of(const struct plan *w, const od_phase_growth *growth, unsigned of)
+{
+    const od_phase_problem *p = w->g.p;
+    double bytes = p->memory * (1 - slacks[of % SLACKS]), seconds = reaches[of / SLACKS] * od_phase_reach(p);
+    return items_within(growth, bytes, seconds);
+}
+
 /* The sizes of H to try, each once. */
 static void list_sizes(const struct plan *w, struct grown *grown)
 {
@@ -225,67 +234,66 @@ static void list_sizes(const struct plan *w, struct grown *grown)
     unsigned nreaches = p->first_successor[p->ntasks] || is_for_all(p) ? 1 : REACHES;
     grown->nsizes = 0;
     for (unsigned i = 0; grown->growth.nitems && i < SLACKS * nreaches; i++) {
-        double bytes = p->memory * (1 - slacks[i % SLACKS]), seconds = reaches[i / SLACKS] * od_phase_reach(p);
         bool again = w->rough && (i % SLACKS % FEW_SLACKS || i / SLACKS % FEW_REACHES);
-        uint32_t n = again ? 0 : items_within(&grown->growth, bytes, seconds);
+        uint32_t n = again ? 0 : items_of(w, &grown->growth, i);
         for (unsigned j = 0; j < grown->nsizes; j++)
             again |= grown->size[j] == n;
-        if (!again)
+        if (!again) {
+            grown->of[grown->nsizes] = i;
             grown->size[grown->nsizes++] = n;
+        }
         if (i < SLACKS)
             grown->safe = grown->nsizes - 1;
     }
 }
 
-static od_status try_size(struct plan *w, unsigned r, unsigned i)
+static void try_size(struct plan *w, unsigned r, unsigned i)
 {
     const struct grown *grown = &w->grown[r];
     od_phase_choose(&w->g, &grown->growth, grown->size[i], &w->choice);
-    w->largest = fmax(w->largest, w->choice.seconds);
-    return try_candidate(w, grown->role, r * SIZES + i);
+    try_candidate(w, grown->role, r * SIZES + i);
 }
 
-static od_status try_sizes(struct plan *w, unsigned r, bool all)
+static void try_sizes(struct plan *w, unsigned r, bool all)
 {
-    od_status status = OD_OK;
-    for (unsigned i = 0; !status && i < w->grown[r].nsizes; i++)
+    for (unsigned i = 0; i < w->grown[r].nsizes; i++)
         if (all || i != w->grown[r].safe)
-            status = try_size(w, r, i);
-    return status;
+            try_size(w, r, i);
 }
 
 /* Where only the best candidate counts the role comes first of which one candidate is the best: most of the others
  * can be given up early then. */
-static od_status try_grown(struct plan *w)
+static void try_grown(struct plan *w)
 {
     bool in_turn = w->most > 1;
-    od_status status = OD_OK;
-    for (unsigned r = 0; !status && !in_turn && r < w->ngrown; r++)
+    for (unsigned r = 0; !in_turn && r < w->ngrown; r++)
         if (w->grown[r].nsizes)
-            status = try_size(w, r, w->grown[r].safe);
+            try_size(w, r, w->grown[r].safe);
     unsigned first = !in_turn && w->nkept ? w->kept[0].number / SIZES : 0;
-    if (!status && w->ngrown)
-        status = try_sizes(w, first, in_turn);
-    for (unsigned r = 0; !status && r < w->ngrown; r++)
+    if (w->ngrown)
+        try_sizes(w, first, in_turn);
+    for (unsigned r = 0; r < w->ngrown; r++)
         if (r != first)
-            status = try_sizes(w, r, in_turn);
-    return status;
+            try_sizes(w, r, in_turn);
 }
 
 /* All tasks, with nothing that is to stay; none if it takes more than so many seconds of transfers. */
-static od_status order_all(struct plan *w, double most, struct candidate *candidate)
+static void order_all(struct plan *w, double most, struct candidate *candidate)
 {
     const od_phase_problem *p = w->g.p;
     od_phase_choose_all(p, &w->choice);
     candidate->result.role = OD_PHASE_NOTHING;
-    return od_phase_stream(&w->g, &w->choice, total_seconds(p) / most, &candidate->result, candidate->there);
+    od_phase_stream(w->device, &w->choice, total_seconds(p) / most, &candidate->result, candidate->there);
 }
 
-static od_status try_nothing(struct plan *w)
+static void try_all_grown(struct plan *w)
 {
+    w->nkept = w->njudged = 0;
+    try_grown(w);
+    if (w->nkept && w->kept[0].result.ntasks)
+        return;
     w->nkept = 1;
-    w->largest = fmax(w->largest, total_seconds(w->g.p));
-    return order_all(w, (double)INFINITY, &w->kept[0]);
+    order_all(w, (double)INFINITY, &w->kept[0]);
 }
 
 /* --- growing ------------------------------------------------------------------------------ */
@@ -327,34 +335,76 @@ static od_status sort_roles(struct plan *w, od_phase_role *roles, unsigned n)
     return status;
 }
 
+/* Grows H of a role, to be tried. */
+static od_status add_role(struct plan *w, int role)
+{
+    od_status status = grow(w, role, w->g.p->memory * (1 - slacks[0]));
+    if (!status)
+        od_phase_look_around(&w->g, &w->grown[w->ngrown].growth, &w->choice);
+    return status;
+}
+
 static od_status try_roles(struct plan *w, const od_phase_role *roles, unsigned n)
 {
     od_status status = OD_OK;
     for (unsigned i = 0; !status && i < n; i++) {
-        status = grow(w, roles[i].role, w->g.p->memory * (1 - slacks[0]));
-        if (status)
-            break;
-        od_phase_growth *growth = &w->grown[w->ngrown].growth;
-        od_phase_look_around(&w->g, growth, &w->choice);
-        w->largest = fmax(w->largest, growth->nitems ? growth->seconds[growth->nitems - 1] : 0);
-        list_sizes(w, &w->grown[w->ngrown++]);
+        status = add_role(w, roles[i].role);
+        if (!status)
+            list_sizes(w, &w->grown[w->ngrown++]);
     }
     if (!status)
-        status = try_grown(w);
-    if (!status && (!w->nkept || w->kept[0].result.ntasks == 0))
-        status = try_nothing(w);
+        try_all_grown(w);
     return status;
 }
 
-/* All roles, or those that promise most. */
+/* Of many tasks what was the best phase the last time, if it is so good, and at most so long, compared with then. Else
+ * there is none. */
+static od_status try_habit(struct plan *w, od_phase_habit *habit, double about, double most)
+{
+    od_phase_result *result = &w->kept[0].result;
+    const od_phase_growth *growth = &w->grown[w->ngrown].growth;
+    if (!habit->left || w->g.p->ntasks < LARGE)
+        return OD_OK;
+    habit->left--;
+    if (add_role(w, habit->role))
+        return OD_ENOMEM;
+    if (!growth->nitems)
+        return OD_OK;
+    od_phase_choose(&w->g, growth, items_of(w, growth, habit->of), &w->choice);
+    od_phase_stream(w->device, &w->choice, about * habit->worth, result, w->kept[0].there);
+    result->role = habit->role;
+    if (result->seconds > most * habit->seconds)
+        result->ntasks = 0;
+    return OD_OK;
+}
+
+static void learn(const struct plan *w, od_phase_habit *habit)
+{
+    const struct candidate *best = &w->kept[0];
+    *habit = (od_phase_habit){0};
+    if (best->result.role != OD_PHASE_NOTHING && w->g.p->ntasks >= LARGE)
+        *habit = (od_phase_habit){best->result.role, w->grown[best->number / SIZES].of[best->number % SIZES],
+                                  worth(&best->result), best->result.seconds, OFTEN};
+}
+
+/* All roles, or those that promise most; none for one task alone. */
 static od_status try_all(struct plan *w)
 {
+    static const double about = 0.95, longer = 1.5; /* others may wait for what is in it */
+    od_phase_habit none = {0}, *habit = w->g.p->habit && !w->looks ? w->g.p->habit : &none;
     od_phase_role roles[OD_PHASE_ROLES];
-    unsigned n = od_phase_list_roles(w->g.p, roles);
-    if (w->g.p->ntasks < MANY_TASKS || n <= FEW_ROLES)
-        return try_roles(w, roles, n);
-    od_status status = sort_roles(w, roles, n);
-    return status ? status : try_roles(w, roles, FEW_ROLES);
+    od_status status = try_habit(w, habit, about, longer);
+    if (status || w->kept[0].result.ntasks)
+        return status;
+    unsigned n = w->g.p->ntasks > 1 ? od_phase_list_roles(w->g.p, roles) : 0;
+    if (w->g.p->ntasks >= MANY_TASKS && n > FEW_ROLES) {
+        status = sort_roles(w, roles, n);
+        n = FEW_ROLES;
+    }
+    if (!status)
+        status = try_roles(w, roles, n);
+    learn(w, habit);
+    return status;
 }
 
 static bool allocate(struct plan *w)
@@ -363,13 +413,16 @@ static bool allocate(struct plan *w)
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
     bool ok = true;
     for (unsigned i = 0; i <= KEPT; i++) {
-        if (i >= w->most && i < KEPT)
+        if (i > 0 && i < KEPT && !w->looks)
             continue;
         w->kept[i].result.order = od_malloc(nt * sizeof *w->kept[i].result.order);
         w->kept[i].there = od_calloc(ni, 1);
         ok &= w->kept[i].result.order && w->kept[i].there;
     }
-    return ok && od_phase_make_choice(p, &w->choice) && od_phase_make_graph(&w->g);
+    if (!ok || !od_phase_make_choice(p, &w->choice) || !od_phase_make_graph(&w->g))
+        return false;
+    w->device = od_phase_make_device(&w->g);
+    return w->device;
 }
 
 static void release(struct plan *w)
@@ -378,6 +431,7 @@ static void release(struct plan *w)
     for (unsigned i = 0; i < OD_PHASE_ROLES; i++)
         od_phase_free_growth(&w->grown[i].growth);
     od_phase_free_choice(&w->choice);
+    od_phase_free_device(w->device);
     free(w->judged);
     for (unsigned i = 0; i <= KEPT; i++) {
         free(w->kept[i].result.order);
@@ -387,81 +441,88 @@ static void release(struct plan *w)
 
 /* --- what is left ----------------------------------------------------------------------- */
 
-/* A phase of what is left, or several. */
-struct part {
-    uint32_t ntasks;
-    double transfers, loads; /* seconds */
-    double largest;          /* as in struct plan */
+/* One phase after the other, until all is done. */
+struct roll {
+    int role;                /* of the phase before them, or OD_PHASE_NOTHING */
+    bool *gone;              /* by task of the whole: it is done */
+    bool *there;             /* where all are phases of one device: what it has; else NULL */
+    double share, most;      /* seconds of tasks of each; seconds of transfers of all, with which it ends */
+    double transfers, loads; /* seconds so far */
+    double longest;          /* seconds of a phase */
+    od_phase_habit habit;
 };
 
-/* The next phase of what is left, without trying many roles: the one that is given, and the most usual ones. Its
- * tasks are gone then. `there`: what the device ends with, or NULL. */
-static od_status plan_part(od_phase_rest *r, int role, bool *gone, struct part *part, bool *there)
+/* The next phase of what is left, without trying many roles: the one that is given, and the most usual ones. Where all
+ * that is left takes too much transfers even if nothing is loaded twice there is none, and that is what it takes. */
+static od_status plan_part(struct roll *roll, const od_phase_rest *r, bool *any)
 {
+    static const double about = 0.9;
     struct plan w = {.g = {.p = &r->p}, .most = 1, .rough = r->p.ntasks >= MANY_TASKS};
     od_phase_role roles[OD_PHASE_ROLES];
-    unsigned n = r->p.ntasks < SMALL ? od_phase_list_roles(&r->p, roles) : od_phase_usual_roles(&r->p, role, roles);
+    unsigned n =
+        r->p.ntasks < SMALL ? od_phase_list_roles(&r->p, roles) : od_phase_usual_roles(&r->p, roll->role, roles);
     od_status status = allocate(&w) ? OD_OK : OD_ENOMEM;
-    if (!status)
-        status = try_roles(&w, roles, n);
     const od_phase_result *phase = &w.kept[0].result;
-    *part = (struct part){phase->ntasks, phase->loads + phase->stores, phase->loads, w.largest};
+    if (!status && roll->most < (double)INFINITY)
+        od_phase_choose_all(&r->p, &w.choice);
+    bool ends = roll->transfers + w.choice.transfers > roll->most;
+    if (!status && !ends)
+        status = try_habit(&w, &roll->habit, about, (double)INFINITY);
+    if (!status && !ends && !phase->ntasks) {
+        status = try_roles(&w, roles, n);
+        learn(&w, &roll->habit);
+    }
+    *any = phase->ntasks;
+    roll->transfers += ends ? w.choice.transfers : phase->loads + phase->stores;
+    roll->loads += phase->loads;
+    roll->longest = fmax(roll->longest, phase->seconds);
     for (uint32_t i = 0; !status && i < phase->ntasks; i++)
-        gone[r->origin[phase->order[i]]] = true;
-    if (!status && there)
-        memcpy(there, w.kept[0].there, r->p.nitems);
+        roll->gone[r->origin[phase->order[i]]] = true;
+    if (!status && *any && roll->there)
+        memcpy(roll->there, w.kept[0].there, r->p.nitems);
     release(&w);
     return status;
 }
 
-/* Seconds of loads and stores until all that is not gone is done, in parts of so many seconds, or until they are more
- * than `most`. Where the parts are those of one device, `there` is what it has at first. */
-static od_status roll_out(const od_phase_problem *problem, int role, bool *gone, double share, double most, bool *there,
-                          struct part *sum)
+/* Until all that is not gone is done, or transfers take more than they may. */
+static od_status roll_out(const od_phase_problem *problem, struct roll *roll)
 {
     od_status status = OD_OK;
-    *sum = (struct part){0};
-    for (bool any = true; any && !status && sum->transfers <= most;) {
+    for (bool any = true; any && !status && roll->transfers <= roll->most;) {
         od_phase_rest rest;
-        struct part part = {0};
-        status = od_phase_make_rest(&rest, problem, gone) ? OD_OK : OD_ENOMEM;
-        rest.p.share = share;
-        if (there)
-            rest.p.resident = there;
-        if (!status && rest.p.ntasks)
-            status = plan_part(&rest, role, gone, &part, there);
-        any = part.ntasks;
-        sum->ntasks += part.ntasks;
-        sum->transfers += part.transfers;
-        sum->loads += part.loads;
-        sum->largest = fmax(sum->largest, part.largest);
+        status = od_phase_make_rest(&rest, problem, roll->gone) ? OD_OK : OD_ENOMEM;
+        rest.p.share = roll->share;
+        if (roll->there)
+            rest.p.resident = roll->there;
+        any = rest.p.ntasks;
+        if (!status && any)
+            status = plan_part(roll, &rest, &any);
         od_phase_free_rest(&rest);
     }
     return status;
 }
 
-/* True where the last estimate would be the same with this share: it did not limit anything. */
+/* True where the last estimate, which was for a larger share, is about right for this one: memory limits the phases. */
 static bool is_known(const od_phase_memo *memo, double share)
 {
     static const double rounding = 1 - 2e-6;
-    return memo && memo->largest > 0 && memo->largest < rounding * share;
+    return memo && memo->longest > 0 && memo->longest < rounding * share;
 }
 
 od_status od_phase_estimate(const od_phase_problem *problem, unsigned devices, double *loads)
 {
-    double share = total_seconds(problem) / devices;
-    struct part sum = {0};
-    if (is_known(problem->memo, share)) {
-        *loads = problem->memo->loads;
-        return OD_OK;
-    }
-    bool *gone = od_calloc(problem->ntasks + 1, 1);
-    od_status status =
-        gone ? roll_out(problem, OD_PHASE_NOTHING, gone, share, (double)INFINITY, NULL, &sum) : OD_ENOMEM;
-    *loads = sum.loads;
-    if (!status && problem->memo)
-        *problem->memo = (od_phase_memo){sum.loads, sum.largest};
-    free(gone);
+    struct roll roll = {.role = OD_PHASE_NOTHING,
+                        .gone = od_calloc(problem->ntasks + (size_t)1, 1),
+                        .share = total_seconds(problem) / devices,
+                        .most = (double)INFINITY};
+    bool known = is_known(problem->memo, roll.share);
+    od_status status = roll.gone ? OD_OK : OD_ENOMEM;
+    if (!status && !known)
+        status = roll_out(problem, &roll);
+    *loads = known ? problem->memo->loads : roll.loads;
+    if (!status && !known && problem->memo)
+        *problem->memo = (od_phase_memo){roll.loads, roll.longest};
+    free(roll.gone);
     return status;
 }
 
@@ -472,14 +533,17 @@ od_status od_phase_estimate(const od_phase_problem *problem, unsigned devices, d
 static od_status look_to_the_end(const od_phase_problem *p, struct candidate *candidate, double most, double *transfers)
 {
     const od_phase_result *result = &candidate->result;
-    double own = result->loads + result->stores;
-    struct part sum = {0};
-    bool *gone = od_calloc(p->ntasks + 1, 1);
-    for (uint32_t i = 0; gone && i < result->ntasks; i++)
-        gone[result->order[i]] = true;
-    od_status status = gone ? roll_out(p, result->role, gone, p->share, most - own, candidate->there, &sum) : OD_ENOMEM;
-    *transfers = own + sum.transfers;
-    free(gone);
+    struct roll roll = {.role = result->role,
+                        .gone = od_calloc(p->ntasks + (size_t)1, 1),
+                        .there = candidate->there,
+                        .share = p->share,
+                        .most = most,
+                        .transfers = result->loads + result->stores};
+    for (uint32_t i = 0; roll.gone && i < result->ntasks; i++)
+        roll.gone[result->order[i]] = true;
+    od_status status = roll.gone ? roll_out(p, &roll) : OD_ENOMEM;
+    *transfers = roll.transfers;
+    free(roll.gone);
     return status;
 }
 
@@ -495,38 +559,36 @@ static bool is_near_the_end(const struct plan *w)
 {
     static const double phases = 4;
     const od_phase_problem *p = w->g.p;
-    return may_look_to_the_end(p) && total_seconds(p) <= phases * w->kept[0].result.seconds &&
-           w->kept[0].result.ntasks < p->ntasks;
+    return w->looks && total_seconds(p) <= phases * w->kept[0].result.seconds && w->kept[0].result.ntasks < p->ntasks;
 }
 
-static od_status choose_best(struct plan *w, unsigned *best)
+/* Of the best candidates, and all tasks with nothing that stays. */
+static od_status choose_to_the_end(struct plan *w, unsigned *best)
 {
     double least = (double)INFINITY, transfers;
     od_status status = OD_OK;
-    bool near = is_near_the_end(w);
-    *best = 0;
-    for (unsigned i = 0; !status && near && i < w->nkept; i++) {
+    w->most = KEPT;
+    try_all_grown(w);
+    for (unsigned i = 0; !status && i < w->nkept; i++) {
         status = look_to_the_end(w->g.p, &w->kept[i], least, &transfers);
         if (!status && transfers < least * (1 - 1e-9)) {
             least = transfers;
             *best = i;
         }
     }
-    if (status || !near)
-        return status;
-    status = order_all(w, least, &w->kept[KEPT]);
-    if (!status && w->kept[KEPT].result.ntasks && w->kept[KEPT].result.loads + w->kept[KEPT].result.stores < least)
+    order_all(w, least, &w->kept[KEPT]);
+    if (w->kept[KEPT].result.ntasks && w->kept[KEPT].result.loads + w->kept[KEPT].result.stores < least)
         *best = KEPT;
     return status;
 }
 
 od_status od_phase_plan(const od_phase_problem *problem, od_phase_result *result)
 {
-    struct plan w = {.g = {.p = problem}, .most = may_look_to_the_end(problem) ? KEPT : 1};
+    struct plan w = {.g = {.p = problem}, .most = 1, .looks = may_look_to_the_end(problem)};
     unsigned best = 0;
     od_status status = allocate(&w) ? try_all(&w) : OD_ENOMEM;
-    if (!status)
-        status = choose_best(&w, &best);
+    if (!status && is_near_the_end(&w))
+        status = choose_to_the_end(&w, &best);
     if (!status) {
         uint32_t *order = result->order;
         *result = w.kept[best].result;

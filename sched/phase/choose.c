@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which tasks a candidate has; see hold_impl.h. */
+/* Which tasks a candidate has; see impl.h. */
 #include "sched/phase/impl.h"
 #include "util/memory.h"
 
@@ -98,16 +98,41 @@ void od_phase_choose_all(const od_phase_problem *p, od_phase_choice *c)
         add(p, c, t);
 }
 
+/* Puts the tasks of H, and all others that use nothing beyond what these use, into c->task, in no order. */
+static void find_all(const od_phase_graph *g, const od_phase_growth *growth, od_phase_choice *c)
+{
+    const od_phase_problem *p = g->p;
+    clear(p, c);
+    for (uint32_t i = 0; i < growth->nitems; i++)
+        c->held[growth->item[i]] = true;
+    for (uint32_t i = 0; i < growth->nmembers; i++)
+        for (uint32_t u = p->first_use[growth->member[i]]; u < p->first_use[growth->member[i] + 1]; u++)
+            c->partner[p->use[u]] = true;
+    memcpy(c->unsat, g->indegree, p->ntasks * sizeof *c->unsat);
+    memcpy(c->task, growth->member, growth->nmembers * sizeof *c->task);
+    c->ntasks = growth->nmembers;
+    for (uint32_t i = 0; i < g->nroots; i++)
+        if (!growth->joined[g->root[i]] && is_covered(p, c, g->root[i]))
+            c->task[c->ntasks++] = g->root[i];
+    for (uint32_t i = 0; i < c->ntasks; i++) {
+        uint32_t t = c->task[i];
+        c->chosen[t] = true;
+        for (uint32_t s = p->first_successor[t]; s < p->first_successor[t + 1]; s++) {
+            uint32_t after = p->successor[s];
+            if (--c->unsat[after] == 0 && !growth->joined[after] && is_covered(p, c, after))
+                c->task[c->ntasks++] = after;
+        }
+    }
+}
+
 /* What a beginning of H covers all of it covers. */
 void od_phase_look_around(const od_phase_graph *g, od_phase_growth *growth, od_phase_choice *c)
 {
     free(growth->task);
-    growth->task = NULL;
-    od_phase_choose(g, growth, growth->nitems, c);
-    uint32_t *task = od_malloc((c->ntasks + 1) * sizeof *task);
-    if (!task)
-        return;
-    memcpy(task, c->task, c->ntasks * sizeof *task);
-    growth->task = task;
-    growth->ntasks = c->ntasks;
+    find_all(g, growth, c);
+    growth->ntasks = 0;
+    growth->task = od_malloc((c->ntasks + (size_t)1) * sizeof *growth->task);
+    const bool *end = c->chosen + g->p->ntasks;
+    for (const bool *at = c->chosen; growth->task && (at = memchr(at, true, (size_t)(end - at))); at++)
+        growth->task[growth->ntasks++] = (uint32_t)(at - c->chosen);
 }

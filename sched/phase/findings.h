@@ -21,7 +21,10 @@ typedef struct od_finding {
         } active;
         double loads;          /* of od_active_loads() */
         od_list_plan list;     /* of od_list_plan_best() */
-        od_phase_result phase; /* of od_phase_plan() */
+        struct {               /* of od_phase_plan() */
+            od_phase_result phase;
+            od_phase_habit habit;
+        };
     };
     uint32_t *order; /* of the last two, by task; else NULL, like the next */
     unsigned *place;

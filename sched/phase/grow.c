@@ -33,12 +33,6 @@ struct candidate {
     bool is_held, is_partner, is_dirty, is_listed;
 };
 
-struct task {
-    uint32_t item;      /* that of the role */
-    uint32_t unsat;     /* what it still waits for */
-    uint32_t next_task; /* of the same candidate that counts, plus one */
-};
-
 struct group {
     uint64_t hash;
     double need;          /* seconds of the partners that all members need */
@@ -54,7 +48,9 @@ struct slot {
 
 struct grow {
     const od_phase_graph *g;
-    struct task *task;
+    int role;
+    uint32_t *unsat;             /* by task: what it still waits for */
+    uint32_t *next_task;         /* by task: the next of the same candidate that counts, plus one */
     struct candidate *candidate; /* by item */
     struct pair *pair;
     uint32_t npairs, room;
@@ -159,6 +155,7 @@ static void join(struct grow *w, uint32_t task)
     }
     w->seconds += p->seconds[task];
     w->out->joined[task] = w->out->nitems;
+    w->out->member[w->out->nmembers++] = task;
     w->stack[w->nstack++] = task;
 }
 
@@ -166,7 +163,7 @@ static void join(struct grow *w, uint32_t task)
 static bool count(struct grow *w, uint32_t task)
 {
     const od_phase_problem *p = w->g->p;
-    uint32_t item = w->task[task].item;
+    uint32_t item = item_of(p, task, w->role);
     struct candidate *c = &w->candidate[item];
     if (w->candidate[item].is_held) {
         join(w, task);
@@ -177,7 +174,7 @@ static bool count(struct grow *w, uint32_t task)
     w->candidate[item].is_listed = w->has_changed = true;
     c->gain += p->seconds[task];
     c->level = fmax(c->level, w->g->level[task]);
-    w->task[task].next_task = c->first_task;
+    w->next_task[task] = c->first_task;
     c->first_task = task + 1;
     bool ok = true;
     for (uint32_t u = p->first_use[task]; ok && u < p->first_use[task + 1]; u++)
@@ -194,12 +191,12 @@ static bool count_chain(struct grow *w, uint32_t first)
     uint32_t left = 0;
     w->chain[left++] = first;
     while (left) {
-        uint32_t task = w->chain[--left];
+        uint32_t task = w->chain[--left], item = item_of(p, task, w->role);
         if (!count(w, task))
             return false;
         for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++) {
             uint32_t after = p->successor[s];
-            if (w->task[after].item == w->task[task].item && --w->task[after].unsat == 0)
+            if (item_of(p, after, w->role) == item && --w->unsat[after] == 0)
                 w->chain[left++] = after;
         }
     }
@@ -211,11 +208,10 @@ static bool settle(struct grow *w)
 {
     const od_phase_problem *p = w->g->p;
     while (w->nstack) {
-        uint32_t task = w->stack[--w->nstack];
+        uint32_t task = w->stack[--w->nstack], item = item_of(p, task, w->role);
         for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++) {
-            uint32_t after = p->successor[s];
-            bool waits = w->task[after].item != OD_NO_ITEM && w->task[after].item != w->task[task].item;
-            if (waits && --w->task[after].unsat == 0 && !count_chain(w, after))
+            uint32_t after = p->successor[s], other = item_of(p, after, w->role);
+            if (other != OD_NO_ITEM && other != item && --w->unsat[after] == 0 && !count_chain(w, after))
                 return false;
         }
     }
@@ -343,7 +339,7 @@ static bool hold(struct grow *w, uint32_t item)
     w->candidate[item].is_partner = false;
     leave_pairs(w, item);
     w->out->item[w->out->nitems++] = item;
-    for (uint32_t t = w->candidate[item].first_task; t; t = w->task[t - 1].next_task)
+    for (uint32_t t = w->candidate[item].first_task; t; t = w->next_task[t - 1])
         join(w, t - 1);
     bool ok = settle(w);
     w->out->bytes[w->out->nitems - 1] = w->bytes;
@@ -404,10 +400,9 @@ static bool grow(struct grow *w, double limit)
 {
     const od_phase_problem *p = w->g->p;
     uint32_t first = OD_NO_ITEM;
-    for (uint32_t t = 0; t < p->ntasks; t++)
-        w->task[t].unsat = w->g->indegree[t];
-    for (uint32_t t = 0; t < p->ntasks; t++)
-        if (w->g->indegree[t] == 0 && w->task[t].item != OD_NO_ITEM && !count_chain(w, t))
+    memcpy(w->unsat, w->g->indegree, p->ntasks * sizeof *w->unsat);
+    for (uint32_t i = 0; i < w->g->nroots; i++)
+        if (item_of(p, w->g->root[i], w->role) != OD_NO_ITEM && !count_chain(w, w->g->root[i]))
             return false;
     if (!seed(w, limit, &first))
         return true;
@@ -442,7 +437,8 @@ static bool allocate_growth(const od_phase_problem *p, od_phase_growth *growth)
     growth->seconds = od_malloc(ni * sizeof *growth->seconds);
     growth->loads = od_malloc(ni * sizeof *growth->loads);
     growth->joined = od_malloc(nt * sizeof *growth->joined);
-    return growth->item && growth->bytes && growth->seconds && growth->loads && growth->joined;
+    growth->member = od_malloc(nt * sizeof *growth->member);
+    return growth->item && growth->bytes && growth->seconds && growth->loads && growth->joined && growth->member;
 }
 
 void od_phase_free_growth(od_phase_growth *growth)
@@ -452,6 +448,7 @@ void od_phase_free_growth(od_phase_growth *growth)
     free(growth->seconds);
     free(growth->loads);
     free(growth->joined);
+    free(growth->member);
     free(growth->task);
 }
 
@@ -459,25 +456,25 @@ od_status od_phase_grow(const od_phase_graph *g, int role, double limit, od_phas
 {
     const od_phase_problem *p = g->p;
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
-    struct grow w = {.g = g, .out = growth, .nslots = power_above(p->nitems)};
-    w.task = od_calloc(nt, sizeof *w.task);
+    struct grow w = {.g = g, .role = role, .out = growth, .nslots = power_above(p->nitems)};
+    w.unsat = od_malloc(nt * sizeof *w.unsat);
+    w.next_task = od_malloc(nt * sizeof *w.next_task);
     w.stack = od_malloc(2 * (size_t)nt * sizeof *w.stack);
     w.candidate = od_calloc(ni, sizeof *w.candidate);
     w.listed = od_malloc(ni * sizeof *w.listed);
     w.group = od_malloc(ni * sizeof *w.group);
     w.order = od_malloc(ni * sizeof *w.order);
     w.slot = od_calloc(w.nslots, sizeof *w.slot);
-    bool ok =
-        allocate_growth(p, growth) && w.task && w.stack && w.candidate && w.listed && w.group && w.order && w.slot;
+    bool ok = allocate_growth(p, growth) && w.unsat && w.next_task && w.stack && w.candidate && w.listed && w.group &&
+              w.order && w.slot;
     if (ok)
         w.chain = w.stack + nt;
-    for (uint32_t t = 0; ok && t < p->ntasks; t++)
-        w.task[t].item = item_of(p, t, role);
-    growth->nitems = 0;
+    growth->nitems = growth->nmembers = 0;
     if (ok)
         memset(growth->joined, 0, nt * sizeof *growth->joined);
     ok = ok && grow(&w, limit);
-    free(w.task);
+    free(w.unsat);
+    free(w.next_task);
     free(w.stack);
     free(w.candidate);
     free(w.pair);

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What candidates.c (which candidates), problem.c (of what), grow.c (what stays), choose.c (which tasks) and stream.c
- * (in what order) share. */
+/* What candidates.c (which candidates), problem.c (of what), grow.c (what stays), choose.c (which tasks), device.c
+ * and stream.c (in what order) share. */
 #ifndef OD_SCHED_PHASE_IMPL_H
 #define OD_SCHED_PHASE_IMPL_H
 
 #include "sched/phase/phase.h"
+#include "util/container/heap.h"
 
 #define OD_NO_ITEM UINT32_MAX
 
 /* What never changes while one problem is looked at. */
 typedef struct od_phase_graph {
     const od_phase_problem *p;
-    uint32_t *first_user, *user; /* by item: its tasks, in their order */
-    uint32_t *indegree;          /* by task */
+    uint32_t *first_user; /* by item, and one more: how many use the items before it */
+    uint32_t *user;       /* by item, from its first_user on: its tasks, in their order; NULL: not listed */
+    uint32_t *indegree;   /* by task */
+    uint32_t *root;       /* the tasks that wait for none, in their order */
+    uint32_t nroots;
     double *level;               /* by task: seconds to the end of the graph, its own included */
 } od_phase_graph;
 
@@ -40,7 +44,9 @@ typedef struct od_phase_growth {
     double *seconds;  /* of the tasks with these */
     double *loads;    /* predicted seconds of their loads and stores, partners included */
     uint32_t *joined; /* by task: how many items there were when it came to belong; 0: it does not */
-    uint32_t *task;   /* all that may be chosen with any beginning of it; NULL: not known */
+    uint32_t *member; /* the tasks that belong, in the order in which they came to */
+    uint32_t nmembers;
+    uint32_t *task; /* all that may be chosen with any beginning of it; NULL: not known */
     uint32_t ntasks;
 } od_phase_growth;
 
@@ -79,6 +85,7 @@ static inline double od_phase_limit(const od_phase_problem *p)
 }
 
 bool od_phase_make_graph(od_phase_graph *graph); /* of graph->p; false: no memory, what there is is to be freed */
+bool od_phase_list_users(od_phase_graph *graph); /* and its users of items; likewise */
 void od_phase_free_graph(od_phase_graph *graph);
 
 /* Argument positions of kinds, those with most work first, and before them those common to all kinds. Returns how
@@ -105,10 +112,94 @@ void od_phase_look_around(const od_phase_graph *graph, od_phase_growth *growth, 
 void od_phase_choose(const od_phase_graph *graph, const od_phase_growth *growth, uint32_t n, od_phase_choice *choice);
 void od_phase_choose_all(const od_phase_problem *p, od_phase_choice *choice); /* with nothing that stays */
 
+/* --- the device that is simulated ----------------------------------------------------------- */
+
+/* What is known of an item while chosen tasks are ordered. */
+typedef struct od_device_item {
+    double left;          /* seconds of chosen tasks that use it and have not run */
+    double urgent;        /* the level of the most urgent of the tasks that lack it alone */
+    uint32_t nurgent;     /* how many have it; 0: `urgent` is not known */
+    uint32_t enabled;     /* tasks that lack it and nothing else */
+    uint32_t uses;        /* the number of chosen tasks that use it and have not run */
+    uint32_t chosen_uses; /* that number at first */
+    uint32_t writes;      /* of a whole order: tasks that write it and have not run */
+    uint32_t nusers;      /* tasks that use it, wait for no other one and have not run */
+    uint32_t last;        /* how many tasks had been ordered with the last that uses it */
+    uint32_t position;    /* its place in `present` plus one, 0: it is not there */
+    bool dirty;           /* written here since it came */
+    bool is_wanted;       /* in `wanted` */
+} od_device_item;
+
+typedef struct od_device_task {
+    uint32_t unsat;   /* chosen tasks that must come before */
+    uint32_t missing; /* items that are not there; not known before the task waits for no other one */
+    uint32_t lacking; /* the sum of their numbers, modulo 2^32: the item, where it is one */
+    bool done;
+} od_device_task;
+
+/* A task that uses an item. */
+typedef struct od_device_user {
+    uint32_t task;
+    uint32_t use; /* in the problem's list */
+} od_device_user;
+
+/* Without time: what is there, what tasks lack, what has to go. Serves one order after the other. */
+typedef struct od_phase_device {
+    const od_phase_graph *g;
+    const od_phase_choice *choice;
+    const bool *chosen, *held; /* its */
+    bool *there;               /* by item */
+    od_device_item *item;
+    od_device_task *task;
+    od_device_user *user; /* by item, from graph.first_user on: item.nusers of them */
+    uint32_t *place;      /* by use: where it is in that list */
+    uint32_t *wanted;     /* items with `enabled`, perhaps no longer */
+    uint32_t nwanted;
+    uint32_t *present; /* items that are there */
+    double *value;     /* and what they are worth keeping */
+    uint32_t npresent, cursor;
+    uint32_t *useless; /* items that are there and that neither the window nor a chosen task that is left uses */
+    uint32_t nuseless;
+    od_heap ready; /* tasks that could run if their data were there, perhaps ordered already: the most urgent first */
+    od_heap runnable;     /* likewise, with their data */
+    uint32_t released;    /* tasks of the order that have ended: those after them are in a task buffer */
+    uint32_t nloads;
+    double used, lacking; /* bytes there, and of held items that are not */
+    double most_seconds;  /* of tasks that the order can have */
+    double worth;         /* seconds of tasks for each of transfers that it must have */
+    double owed;          /* seconds of transfers that are sure to come */
+    bool is_whole;        /* no task is left out */
+    od_phase_result *out;
+} od_phase_device;
+
+/* The most urgent first, and in the order of submission. */
+static inline bool od_phase_is_before(const od_phase_device *w, uint32_t a, uint32_t b)
+{
+    const double *level = w->g->level;
+    return level[a] > level[b] || (level[a] == level[b] && a < b);
+}
+
+static inline od_device_user *od_phase_users_of(const od_phase_device *w, uint32_t item)
+{
+    return w->user + w->g->first_user[item];
+}
+
+od_phase_device *od_phase_make_device(const od_phase_graph *graph); /* NULL: no memory */
+void od_phase_free_device(od_phase_device *device);                 /* NULL: nothing */
+/* With nothing there but what was there before. */
+void od_phase_begin(od_phase_device *device, const od_phase_choice *choice, double worth, od_phase_result *result,
+                    bool *there);
+/* Loads the item. Makes room for it, but for what the task (or OD_NO_ITEM) uses; where that is not possible more is
+ * there than there can be. */
+void od_phase_load(od_phase_device *device, uint32_t item, uint32_t task);
+/* Puts the task, whose items are all there, behind the others of the order. */
+void od_phase_run(od_phase_device *device, uint32_t task);
+/* The first task in the order that has not ended is over: what waited for it is ready. False: all are. */
+bool od_phase_release_next(od_phase_device *device);
+
 /* Orders the chosen tasks. Ends when the share has been reached, or without any task once it is clear that less than
- * `worth` seconds of tasks will come for each of transfers. `there` (by item): what is on the device then. OD_ENOMEM:
- * the result is undefined. */
-od_status od_phase_stream(const od_phase_graph *graph, const od_phase_choice *choice, double worth,
-                          od_phase_result *result, bool *there);
+ * `worth` seconds of tasks will come for each of transfers. `there` (by item): what is on the device then. */
+void od_phase_stream(od_phase_device *device, const od_phase_choice *choice, double worth, od_phase_result *result,
+                     bool *there);
 
 #endif

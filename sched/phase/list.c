@@ -406,7 +406,7 @@ od_status od_list_plan_best(const od_list_problem *problem, unsigned most, od_li
 {
     od_phase_graph g = {.p = problem->tasks};
     struct attempt best = {1, 1, NULL};
-    od_status status = od_phase_make_graph(&g) ? OD_OK : OD_ENOMEM;
+    od_status status = od_phase_make_graph(&g) && od_phase_list_users(&g) ? OD_OK : OD_ENOMEM;
     if (problem->owners)
         best.owner = od_malloc((problem->tasks->ntasks + 1) * sizeof *best.owner);
     if (!status && problem->owners)

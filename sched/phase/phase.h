@@ -29,9 +29,18 @@
 
 /* What estimates of one problem for different numbers of devices share; all zeros at first. */
 typedef struct od_phase_memo {
-    double loads;   /* as estimated for `largest` */
-    double largest; /* seconds of tasks that one device can get at once; a larger share changes nothing. 0: unknown */
+    double loads;   /* as estimated last */
+    double longest; /* seconds of the longest phase of that estimate; 0: unknown */
 } od_phase_memo;
+
+/* What was the best phase the last time that all were compared; all zeros at first. */
+typedef struct od_phase_habit {
+    int role;
+    unsigned of;    /* which share of memory H leaves to streams, and what it reaches: a number */
+    double worth;   /* seconds of tasks for each of transfers */
+    double seconds; /* of its tasks */
+    unsigned left;  /* how many phases more need not be compared with others */
+} od_phase_habit;
 
 /* The open tasks and what they use. All arrays are the caller's. */
 typedef struct od_phase_problem {
@@ -52,6 +61,7 @@ typedef struct od_phase_problem {
     uint32_t window;                 /* tasks whose data are there before they have run: a task buffer */
     double share;                    /* seconds of tasks that it is to get at most */
     od_phase_memo *memo;             /* or NULL; for estimates */
+    od_phase_habit *habit;           /* or NULL; for phases one after the other */
 } od_phase_problem;
 
 static inline unsigned od_phase_speed_class(const od_phase_problem *problem, uint32_t task)

@@ -1,37 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A problem as the candidates need it: its graph, its roles, and what is left of it; see hold_impl.h. */
+/* A problem as the candidates need it: its graph, its roles, and what is left of it; see impl.h. */
 #include "sched/phase/impl.h"
 #include "util/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- the graph --------------------------------------------------------------------- */
 
-static bool list_users(od_phase_graph *g)
+static bool count_users(od_phase_graph *g)
 {
     const od_phase_problem *p = g->p;
     uint32_t nuses = p->first_use[p->ntasks];
-    g->first_user = od_calloc(p->nitems + 2, sizeof *g->first_user);
-    g->user = od_malloc((nuses + 1) * sizeof *g->user);
-    if (!g->first_user || !g->user)
+    g->first_user = od_calloc(p->nitems + (size_t)1, sizeof *g->first_user);
+    if (!g->first_user)
         return false;
     for (uint32_t u = 0; u < nuses; u++)
-        g->first_user[p->use[u] + 2]++;
-    for (uint32_t i = 2; i < p->nitems + 2; i++)
+        g->first_user[p->use[u] + 1]++;
+    for (uint32_t i = 1; i < p->nitems + 1; i++)
         g->first_user[i] += g->first_user[i - 1];
-    for (uint32_t t = 0; t < p->ntasks; t++)
-        for (uint32_t u = p->first_use[t]; u < p->first_use[t + 1]; u++)
-            g->user[g->first_user[p->use[u] + 1]++] = t;
     return true;
 }
 
 static bool measure_graph(od_phase_graph *g)
 {
     const od_phase_problem *p = g->p;
-    g->indegree = od_calloc(p->ntasks + 1, sizeof *g->indegree);
-    g->level = od_malloc((p->ntasks + 1) * sizeof *g->level);
-    if (!g->indegree || !g->level)
+    g->indegree = od_calloc(p->ntasks + (size_t)1, sizeof *g->indegree);
+    g->level = od_malloc((p->ntasks + (size_t)1) * sizeof *g->level);
+    g->root = od_malloc((p->ntasks + (size_t)1) * sizeof *g->root);
+    if (!g->indegree || !g->level || !g->root)
         return false;
     for (uint32_t t = p->ntasks; t-- > 0;) {
         double below = 0;
@@ -41,12 +39,32 @@ static bool measure_graph(od_phase_graph *g)
         }
         g->level[t] = p->seconds[t] + below;
     }
+    g->nroots = 0;
+    for (uint32_t t = 0; t < p->ntasks; t++)
+        if (!g->indegree[t])
+            g->root[g->nroots++] = t;
     return true;
 }
 
 bool od_phase_make_graph(od_phase_graph *g)
 {
-    return list_users(g) && measure_graph(g);
+    return count_users(g) && measure_graph(g);
+}
+
+bool od_phase_list_users(od_phase_graph *g)
+{
+    const od_phase_problem *p = g->p;
+    uint32_t *end = od_malloc((p->nitems + (size_t)1) * sizeof *end);
+    g->user = od_malloc((p->first_use[p->ntasks] + (size_t)1) * sizeof *g->user);
+    if (end && g->user) {
+        memcpy(end, g->first_user, p->nitems * sizeof *end);
+        for (uint32_t t = 0; t < p->ntasks; t++)
+            for (uint32_t u = p->first_use[t]; u < p->first_use[t + 1]; u++)
+                g->user[end[p->use[u]]++] = t;
+    }
+    bool ok = end && g->user;
+    free(end);
+    return ok;
 }
 
 void od_phase_free_graph(od_phase_graph *g)
@@ -54,6 +72,7 @@ void od_phase_free_graph(od_phase_graph *g)
     free(g->first_user);
     free(g->user);
     free(g->indegree);
+    free(g->root);
     free(g->level);
 }
 
@@ -79,7 +98,7 @@ unsigned od_phase_list_roles(const od_phase_problem *p, od_phase_role *roles)
             seconds[p->kind[t] * OD_PHASE_POSITIONS + i] += p->seconds[t];
         }
     }
-    for (unsigned i = 0; i < ALL; i++)
+    for (unsigned i = 0; i < p->nkinds * OD_PHASE_POSITIONS; i++)
         if (seconds[i] > 0)
             all[count++] = (od_phase_role){(int)i, seconds[i]};
     qsort(all, count, sizeof *all, most_seconds_first);

@@ -81,7 +81,8 @@ static void find_nodes(od_background *job)
                                  .effort = EFFORT,
                                  .nearby = true,
                                  .given = p->given};
-    p->status = od_phase_make_graph(&graph) ? od_owners_find(&problem, p->node) : OD_ENOMEM;
+    p->status =
+        od_phase_make_graph(&graph) && od_phase_list_users(&graph) ? od_owners_find(&problem, p->node) : OD_ENOMEM;
     od_phase_free_graph(&graph);
 }
 

@@ -4,6 +4,7 @@
 #define OD_SCHED_POLICY_STATIONARY_IMPL_H
 
 #include "sched/graph/known.h"
+#include "sched/phase/phase.h"
 #include "sched/policy/plan.h"
 
 typedef struct od_stationary {
@@ -12,6 +13,7 @@ typedef struct od_stationary {
     bool plans;              /* something is being planned; one at a time, for tasks are planned once */
     bool in_order;           /* the last plan was a joint one: each device follows its order, and takes nothing over */
     double planning_seconds; /* what the last one took */
+    od_phase_habit habit;    /* of the last phase */
     od_plan ready[];         /* by device: its tasks that are ready, in the order in which they became so */
 } od_stationary;
 

@@ -53,29 +53,40 @@ struct planning {
     double speed; /* of the active devices, in devices */
     od_snapshot snapshot;
     od_phase_result phase;
+    od_phase_habit habit;
     od_list_plan list;
     od_findings *findings; /* or NULL */
     uint64_t key;          /* of the snapshot, where there are findings */
     od_status status;
 };
 
+static uint64_t key_of_phase(const struct planning *planning)
+{
+    const od_phase_habit *habit = &planning->habit;
+    const double about[] = {
+        planning->snapshot.problem.share, habit->role, habit->of, habit->left, habit->worth, habit->seconds};
+    return od_findings_mix(planning->key, OD_FINDINGS_PHASE, about, sizeof about);
+}
+
 /* As od_phase_plan(). */
 static od_status plan_phase(struct planning *planning)
 {
     const od_phase_problem *p = &planning->snapshot.problem;
     od_phase_result *phase = &planning->phase;
-    uint64_t key = od_findings_mix(planning->key, OD_FINDINGS_PHASE, &p->share, sizeof p->share);
+    uint64_t key = key_of_phase(planning);
     const od_finding *found = od_findings_look_up(planning->findings, key);
     if (found) {
         uint32_t *order = phase->order;
         memcpy(order, found->order, found->phase.ntasks * sizeof *order);
         *phase = found->phase;
         phase->order = order;
+        planning->habit = found->habit;
         return OD_OK;
     }
     od_status status = od_phase_plan(p, phase);
     if (!status)
-        od_findings_add(planning->findings, &(od_finding){.key = key, .phase = *phase, .order = phase->order},
+        od_findings_add(planning->findings,
+                        &(od_finding){.key = key, .phase = *phase, .habit = planning->habit, .order = phase->order},
                         phase->ntasks);
     return status;
 }
@@ -219,6 +230,7 @@ static void end_planning(od_background *job, bool carried_out)
     od_stationary *s = planning->s;
     s->plans = false;
     s->planning_seconds = job->seconds;
+    s->habit = planning->habit;
     if (carried_out && (planning->status || !claim_plan(planning)))
         claim_first(s, planning->k);
     free_planning(planning);
@@ -281,6 +293,8 @@ static struct planning *make_planning(od_stationary *s, unsigned k)
     planning->jointly = may_plan_jointly(s, p);
     planning->findings = s->env.known->findings;
     planning->work = s->env.known->open_seconds;
+    planning->habit = s->habit;
+    p->habit = &planning->habit;
     planning->phase.order = od_malloc((p->ntasks + 1) * sizeof *planning->phase.order);
     planning->speed = speed_of_active(&s->env, &planning->snapshot);
     p->share = share_of(planning);

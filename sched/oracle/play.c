@@ -205,25 +205,14 @@ static void make_tasks(od_player *p)
     }
 }
 
-static void submit(od_player *p, uint32_t t)
-{
-    od_level_use uses[OD_PLAY_MOST_USES];
-    const od_task *task = &p->task[t];
-    uint32_t count = task->naccess < OD_PLAY_MOST_USES ? task->naccess : OD_PLAY_MOST_USES;
-    for (uint32_t i = 0; i < count; i++)
-        uses[i] = (od_level_use){task->access[i].datum->base, task->access[i].mode & OD_WRITE,
-                                 task->access[i].mode == OD_WRITE};
-    p->submission[t] = od_engine_submit(p->engine, task->kind, task->speed_class, task->duration, uses, count);
-}
-
 /* Policies decide on the first ones before they know the others. */
 static void create_tasks(od_player *p)
 {
     p->creates = true;
     p->last_job = &p->first_job;
     for (uint32_t t = 0; t < p->p->ntasks; t++) {
-        if (p->submission)
-            submit(p, t);
+        if (p->foresees)
+            od_engine_foresee(p->engine, &p->task[t], od_actors_uses(&p->task[t]));
         if (p->waiting_for[t] == 0)
             od_actors_hand_over(p, t);
     }
@@ -240,9 +229,9 @@ static void begin(od_player *p)
         create_tasks(p);
         return;
     }
-    for (uint32_t t = 0; p->submission && t < p->p->ntasks; t++)
+    for (uint32_t t = 0; p->foresees && t < p->p->ntasks; t++)
         if (p->p->tasks[t].bound != OD_HOST)
-            submit(p, t);
+            od_engine_foresee(p->engine, &p->task[t], od_actors_uses(&p->task[t]));
     od_engine_await(p->engine, true); /* no more tasks are known */
     for (uint32_t t = 0; t < p->p->ntasks; t++)
         if (p->p->tasks[t].bound == OD_HOST)
@@ -262,12 +251,12 @@ static od_status allocate(od_player *p)
     p->datum = od_calloc(problem->ndata + (size_t)1, sizeof *p->datum);
     p->levels = problem->priority ? NULL : od_play_levels(problem);
     p->priority = problem->priority ? problem->priority : p->levels;
-    p->submission = problem->nafter ? od_calloc(n, sizeof *p->submission) : NULL;
+    p->foresees = problem->nafter > 0;
     p->waiting_for = od_malloc(n * sizeof *p->waiting_for);
     p->next_started = od_malloc(n * sizeof *p->next_started);
     p->ready = od_malloc(n * sizeof *p->ready);
     bool all = p->task && p->access && p->datum && p->priority && p->waiting_for && p->next_started && p->ready;
-    return all && (p->submission || !problem->nafter) ? OD_OK : OD_ENOMEM;
+    return all ? OD_OK : OD_ENOMEM;
 }
 
 static void release(od_player *p)
@@ -278,7 +267,6 @@ static void release(od_player *p)
     free(p->access);
     free(p->datum);
     free(p->levels);
-    free(p->submission);
     free(p->waiting_for);
     free(p->next_started);
     free(p->ready);

@@ -205,16 +205,21 @@ static void make_tasks(od_player *p)
     }
 }
 
-/* Policies decide on the first ones before they know the others. */
+/* Policies decide on the first ones before they know the others. A task that comes alone goes where the engine puts it,
+ * and nothing is known of it where nothing has been foreseen: all others would have its number. */
 static void create_tasks(od_player *p)
 {
     p->creates = true;
     p->last_job = &p->first_job;
+    if (!p->foresees)
+        od_engine_hold(p->engine);
     for (uint32_t t = 0; t < p->p->ntasks; t++) {
         if (p->foresees)
             od_engine_foresee(p->engine, &p->task[t], od_actors_uses(&p->task[t]));
         if (p->waiting_for[t] == 0)
             od_actors_hand_over(p, t);
+        if (t == 0 && !p->foresees)
+            od_engine_resume(p->engine);
     }
     od_engine_await(p->engine, true);
     p->creates = false;

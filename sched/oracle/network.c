@@ -130,7 +130,7 @@ static void leave_rest(od_network *n, const od_flow *f)
     }
 }
 
-/* Those that the smallest part limits get it; the others wait on. */
+/* Those that the smallest part limits get it; the others wait on, for what these leave. */
 static void fix_limited(od_network *n)
 {
     double part = smallest_part(n);
@@ -138,7 +138,13 @@ static void fix_limited(od_network *n)
     for (uint32_t i = 0; i < n->nwaiting; i++) {
         od_flow *f = &n->flow[n->waiting[i]];
         f->rate = is_limited(n, f, part) ? part / f->penalty : 0;
+        kept += f->rate <= 0;
     }
+    if (!kept) {
+        n->nwaiting = 0;
+        return;
+    }
+    kept = 0;
     for (uint32_t i = 0; i < n->nwaiting; i++) {
         od_flow *f = &n->flow[n->waiting[i]];
         if (f->rate > 0)

@@ -448,6 +448,13 @@ static od_iteration *recall(struct chooser *c, od_iterations *all, const od_patt
     return lost ? NULL : od_iterations_add(all, &it);
 }
 
+static void turn_to(struct chooser *c, const od_candidate *settings)
+{
+    c->next = *settings;
+    if (!od_candidate_is_same(&c->next, &c->current))
+        adopt(c);
+}
+
 /* It has its settings from the beginning. */
 static void recognise(struct chooser *c, const od_pattern *pattern)
 {
@@ -463,17 +470,19 @@ static void recognise(struct chooser *c, const od_pattern *pattern)
         leave_schedule(c);
         return;
     }
-    c->next = *od_iteration_settings(it);
+    turn_to(c, od_iteration_settings(it));
     c->batch.settings = c->next;
-    if (!od_candidate_is_same(&c->next, &c->current))
-        adopt(c);
     c->batch.changed = c->pending;
 }
 
 static void follow(struct chooser *c, uint64_t now_ns)
 {
     const od_pattern *pattern = od_engine_pattern(c->e);
-    if (pattern->batch != c->batch.number || !c->batch.begun_ns)
+    bool is_new = pattern->batch != c->batch.number || !c->batch.begun_ns;
+    const od_candidate *expected = is_new ? od_iterations_expected(&c->iterations) : NULL;
+    if (expected)
+        turn_to(c, expected);
+    if (is_new)
         c->batch = (struct batch){.number = pattern->batch, .begun_ns = now_ns + !now_ns, .settings = c->current};
     if (c->batch.looked || c->under_way)
         return;

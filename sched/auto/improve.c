@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* qsort_r */
 #include "sched/auto/improve.h"
 
+#include "sched/auto/rounds.h"
 #include "sched/oracle/play.h"
 #include "util/memory.h"
 #include "util/random.h"
@@ -19,9 +20,18 @@ enum { VAIN_PLAYS = 300, MOST_PLAYED = 2000000 };
 double od_improve_play(od_improvement *i, const od_schedule *schedule, double limit)
 {
     od_settings settings = od_schedule_settings(schedule, i->settings);
-    od_play_result result = {.seconds = (double)INFINITY};
-    i->nplays++;
-    return od_play(i->problem, &settings, limit, &result) ? (double)INFINITY : result.seconds;
+    unsigned count = i->rounds ? i->rounds : 1;
+    od_rounds rounds;
+    double sum = 0;
+    od_status status = od_rounds_init(&rounds, i->problem);
+    for (unsigned r = 0; !status && r < count && isfinite(sum); r++) {
+        od_play_result result = {.seconds = (double)INFINITY};
+        status = od_rounds_play(&rounds, &settings, count * limit - sum, &result);
+        sum += result.seconds;
+        i->nplays++;
+    }
+    od_rounds_free(&rounds);
+    return status ? (double)INFINITY : sum / count;
 }
 
 od_schedule *od_improve_begin(od_improvement *i, const od_settings *settings, double *seconds)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Local search on a static schedule: something is changed at random, the oracle plays it, and it stays if all is done
- * sooner.
+ * sooner. Of what comes again several rounds are played, since a schedule that makes the most of where data lie now
+ * may leave them where it takes longer the next time.
  *
  *   a task goes to another device
  *   two tasks change places
@@ -18,6 +19,7 @@ typedef struct od_improvement {
     const od_play_problem *problem; /* without CPU workers */
     const od_settings *settings;    /* but for the policy and its eviction rule */
     od_placeset devices;            /* those to which tasks may go */
+    unsigned rounds;                /* so many in succession, on the average (rounds.h); 0: one */
     uint64_t random;                /* state of the generator, not 0 */
     unsigned nplays;                /* so far */
 } od_improvement;

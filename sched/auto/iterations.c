@@ -51,6 +51,7 @@ static void take_best(od_iteration *it, const od_candidate *best, double seconds
     it->seconds = it->fastest = seconds;
     it->times = 1;
     it->slower = 0;
+    it->disturbed = true;
     if (!od_schedule_of(&best->settings)) {
         it->plain = *best;
         it->plain_seconds = seconds;
@@ -62,6 +63,7 @@ static const double clearly = 1.05, by_far = 1.15;
 /* What was expected to be faster has been tried. */
 static void judge(od_iteration *it, double seconds)
 {
+    it->disturbed = true;
     bool once_more = !it->tried_once && seconds >= it->seconds && seconds < by_far * it->seconds;
     it->tried_once = it->proposed = once_more;
     if (once_more)
@@ -73,6 +75,7 @@ static void judge(od_iteration *it, double seconds)
     it->former = it->best;
     it->former_seconds = it->seconds;
     take_best(it, &it->next, seconds);
+    it->disturbed = false;
 }
 
 /* The first time found data where others had left them: what is no faster from then on gives way again. */
@@ -81,6 +84,21 @@ static void go_back(od_iteration *it)
     refute(it, &it->best, it->seconds);
     take_best(it, &it->former, it->former_seconds);
     it->former_seconds = 0;
+}
+
+/* What was faster than what there was at its time was given up for less: the average of that has grown since. */
+static void revive(od_iteration *it)
+{
+    static const double clearly_less = 0.99;
+    od_refuted *fastest = it->refuted, best = {.settings = it->best, .seconds = it->seconds};
+    for (od_refuted *r = it->refuted; r < it->refuted + it->nrefuted; r++)
+        fastest = r->seconds < fastest->seconds ? r : fastest;
+    if (!it->nrefuted || fastest->seconds >= clearly_less * it->seconds)
+        return;
+    best.rounds = fastest->rounds;
+    take_best(it, &fastest->settings, fastest->seconds);
+    it->former_seconds = 0;
+    *fastest = best;
 }
 
 enum { SLOWER = 2 }; /* once may be chance */
@@ -95,6 +113,10 @@ static bool has_slowed(const od_iteration *it)
 static void note_best(od_iteration *it, double seconds)
 {
     enum { FEW = 4 };
+    bool counts = !it->disturbed || seconds < it->seconds;
+    it->disturbed = false;
+    if (!counts)
+        return;
     it->times++;
     it->seconds += (seconds - it->seconds) / (it->times < FEW ? it->times : FEW);
     if (it->fastest <= 0 || seconds < it->fastest)
@@ -106,6 +128,8 @@ static void note_best(od_iteration *it, double seconds)
     it->searched &= !has_slowed(it);
     if (it->former_seconds > 0 && it->seconds > it->former_seconds)
         go_back(it);
+    else if (it->times > 1)
+        revive(it);
 }
 
 void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_candidate *used, double seconds)
@@ -148,6 +172,11 @@ const od_candidate *od_iteration_settings(const od_iteration *it)
     for (unsigned i = 0; i < it->nrefuted && !has_slowed(it); i++)
         tries = tries && it->rounds >= PATIENCE * it->refuted[i].rounds;
     return tries ? &it->next : &it->best;
+}
+
+const od_candidate *od_iterations_expected(const od_iterations *all)
+{
+    return all->count && all->kept[0].rounds ? od_iteration_settings(&all->kept[0]) : NULL;
 }
 
 bool od_iteration_is_open(const od_iteration *it)

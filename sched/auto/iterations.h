@@ -34,6 +34,7 @@ typedef struct od_iteration {
     double plain_seconds; /* with these; 0: not known */
     double seconds;       /* with the best, on the average of the last few times; 0: not known yet */
     double fastest;       /* with the best so far; likewise */
+    bool disturbed;       /* other settings have left data elsewhere: the next time does not count if it is slower */
     unsigned times;       /* that it has had the best since they are */
     od_candidate former;  /* what was the best before them */
     double former_seconds; /* with these, likewise; 0: there are none */
@@ -69,6 +70,9 @@ void od_iteration_note_chosen(od_iteration *iteration, double seconds);
 bool od_iteration_is_best_as_new(const od_iteration *iteration);
 /* What it is to have this time. */
 const od_candidate *od_iteration_settings(const od_iteration *iteration);
+/* What came last, and not for the first time, is likely to come again: it has its settings before its first tasks show
+ * that it does. NULL: there is none. */
+const od_candidate *od_iterations_expected(const od_iterations *all);
 /* Whether better ones may be looked for; false: enough have been refuted, or one is to be tried. */
 bool od_iteration_is_open(const od_iteration *iteration);
 /* It is not the best, and has not been refuted. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See schedule.h. */
+#define _GNU_SOURCE /* qsort_r */
 #include "sched/auto/schedule.h"
 
 #include "sched/graph/known.h"
@@ -129,6 +130,11 @@ struct follower {
     struct slot *slot;
     uint32_t nslots, free; /* the first free one; nslots: none */
     od_heap queue[OD_MAX_DEVICES + 1]; /* of slots, by device; at OD_SCHEDULE_OPEN those of any */
+    uint32_t *order;                   /* the schedule's tasks, those of a device together, by rank */
+    uint32_t first[OD_MAX_DEVICES + 2]; /* of each device in it */
+    uint64_t batch;                     /* the graph's that comes now; of it, by device: */
+    uint32_t begun[OD_MAX_DEVICES];     /* tasks so far, wherever they run */
+    uint32_t created[OD_MAX_DEVICES];   /* all before this one in `order` have been created */
 };
 
 static bool comes_before(const void *owner, uint32_t a, uint32_t b)
@@ -136,6 +142,45 @@ static bool comes_before(const void *owner, uint32_t a, uint32_t b)
     const struct follower *f = owner;
     const struct slot *x = &f->slot[a], *y = &f->slot[b];
     return x->rank != y->rank ? x->rank < y->rank : x->task->id < y->task->id;
+}
+
+static uint32_t device_of(const struct follower *f, uint32_t task)
+{
+    uint32_t k = f->schedule->task[task].device;
+    return k < f->env.ndevices ? k : OD_SCHEDULE_OPEN;
+}
+
+static int in_order(const void *a, const void *b, void *follower)
+{
+    const struct follower *f = follower;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b, dx = device_of(f, x), dy = device_of(f, y);
+    uint32_t rx = f->schedule->task[x].rank, ry = f->schedule->task[y].rank;
+    if (dx != dy)
+        return dx < dy ? -1 : 1;
+    return rx != ry ? (rx < ry ? -1 : 1) : (x > y) - (x < y);
+}
+
+static bool sort(struct follower *f)
+{
+    uint32_t n = f->schedule->ntasks;
+    f->order = od_malloc((n + (size_t)1) * sizeof *f->order);
+    if (!f->order)
+        return false;
+    for (uint32_t t = 0; t < n; t++) {
+        f->order[t] = t;
+        f->first[device_of(f, t) + 1]++;
+    }
+    for (unsigned k = 0; k <= OD_SCHEDULE_OPEN; k++)
+        f->first[k + 1] += f->first[k];
+    qsort_r(f->order, n, sizeof *f->order, in_order, f);
+    return true;
+}
+
+static void begin_batch(struct follower *f)
+{
+    f->batch = f->env.known->pattern.batch;
+    memset(f->begun, 0, sizeof f->begun);
+    memcpy(f->created, f->first, sizeof f->created);
 }
 
 static od_status create(const od_policy_env *env, void **state)
@@ -148,6 +193,11 @@ static od_status create(const od_policy_env *env, void **state)
     f->env.values = NULL;
     for (unsigned k = 0; k <= OD_SCHEDULE_OPEN; k++)
         od_heap_init(&f->queue[k], comes_before, f);
+    if (!sort(f)) {
+        free(f);
+        return OD_ENOMEM;
+    }
+    begin_batch(f);
     *state = f;
     return OD_OK;
 }
@@ -158,6 +208,7 @@ static void destroy(void *state)
     for (unsigned k = 0; k <= OD_SCHEDULE_OPEN; k++)
         od_heap_free(&f->queue[k]);
     free(f->slot);
+    free(f->order);
     free(f);
 }
 
@@ -189,6 +240,8 @@ static od_status make_room(struct follower *f)
 static od_status ready(void *state, od_task *task)
 {
     struct follower *f = state;
+    if (f->batch != f->env.known->pattern.batch)
+        begin_batch(f);
     if (f->free == f->nslots && make_room(f))
         return OD_ENOMEM;
     od_scheduled place = scheduled(f, task->known);
@@ -199,11 +252,36 @@ static od_status ready(void *state, od_task *task)
     return OD_OK;
 }
 
-/* It has nothing to do at all. */
-static bool rests(const struct follower *f, unsigned k)
+/* It has done all that it was to do. One with breaks in its schedule, or that has no part in it, would only disturb. */
+static bool is_through(const struct follower *f, unsigned k)
 {
     od_device_load load = f->env.load(f->env.engine, k);
-    return load.queued == 0 && load.running == 0;
+    uint32_t tasks = f->first[k + 1] - f->first[k];
+    return tasks && f->begun[k] == tasks && load.queued == 0 && load.running == 0;
+}
+
+/* Whatever else happens, something will end, and devices ask again. */
+static bool goes_on(const struct follower *f)
+{
+    bool some = false;
+    for (unsigned k = 0; !some && k < f->env.ndevices; k++) {
+        od_device_load load = f->env.load(f->env.engine, k);
+        some = load.running || load.loads;
+    }
+    return some;
+}
+
+/* The program has not created all tasks yet that come before this one on the device: what devices took out of turn they
+ * would load in vain. */
+static bool is_early(struct follower *f, unsigned k, uint32_t slot)
+{
+    const od_scheduled *task = f->schedule->task;
+    uint32_t *next = &f->created[k], last = f->first[k + 1];
+    if (od_engine_is_awaited(f->env.engine))
+        return false;
+    while (*next < last && f->order[*next] < f->env.known->pattern.tasks)
+        ++*next;
+    return *next < last && task[f->order[*next]].rank < f->slot[slot].rank && goes_on(f);
 }
 
 /* What is ready at a device that has more of it than others, and more than it can begin now. */
@@ -222,7 +300,7 @@ static od_heap *queue_for(struct follower *f, unsigned k)
     if (f->queue[OD_SCHEDULE_OPEN].count && !idle)
         return &f->queue[OD_SCHEDULE_OPEN];
     od_heap *queue = &f->queue[k];
-    if (!queue->count && !idle && rests(f, k))
+    if (!queue->count && !idle && is_through(f, k))
         queue = fullest(f);
     return queue;
 }
@@ -232,13 +310,22 @@ static od_task *pop(void *state, unsigned k)
     struct follower *f = state;
     od_heap *queue = queue_for(f, k);
     uint32_t slot = queue ? od_heap_first(queue) : OD_HEAP_NONE;
-    if (slot == OD_HEAP_NONE)
+    if (slot == OD_HEAP_NONE || (queue == &f->queue[k] && is_early(f, k, slot)))
         return NULL;
     od_task *task = f->slot[slot].task;
     od_heap_remove(queue, slot);
     f->slot[slot] = (struct slot){.next = f->free};
     f->free = slot;
     return task;
+}
+
+static void started(void *state, od_task *task, unsigned k)
+{
+    struct follower *f = state;
+    od_scheduled place = scheduled(f, task->known);
+    (void)k;
+    if (place.device < OD_SCHEDULE_OPEN)
+        f->begun[place.device]++;
 }
 
 static uint32_t future_uses(void *state, const od_datum *datum)
@@ -288,6 +375,7 @@ static const od_policy_ops follower_ops = {
     .destroy = destroy,
     .ready = ready,
     .pop = pop,
+    .started = started,
     .future_uses = future_uses,
     .next_use = next_use,
     .is_valid = is_valid,

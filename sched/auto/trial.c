@@ -233,6 +233,7 @@ static void improve(od_trial *t)
     od_improvement i = {.problem = &t->copy.problem,
                         .settings = &others,
                         .devices = od_candidates_devices(&t->work),
+                        .rounds = t->plays_next ? 2 : 1,
                         .random = UINT64_C(0x9e3779b97f4a7c15) * (t->schedules + 1)};
     double before = 0;
     od_schedule *schedule = first_schedule(t, &i, &t->best->candidate.settings, &before);

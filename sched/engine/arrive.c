@@ -66,17 +66,18 @@ static void place(od_engine *e, od_task *t)
         return;
     }
     int required = required_device(e, t);
+    bool apart = od_rights_are_apart(t);
     bool nested = t->outer && t->outer->place != OD_HOST;
     if (od_device_is_lost(e, required))
         e->config.driver_ops->fatal(e->config.driver,
                                     "a task needs memory that was allocated on a device that is lost");
     else if (t->footprint > od_pool_capacity(e->device[0].pool))
         too_large(e, t);
-    else if (od_rights_are_apart(t) && od_engine_has_deferred(e, t))
+    else if (apart && od_engine_has_deferred(e, t))
         od_engine_defer(e, t);
     else if (waits_for_cpu(e, t))
         give_to_policy(e, t);
-    else if (od_rights_are_apart(t) || od_no_device_is_left(e) || (nested && od_device_is_lost(e, t->outer->place)))
+    else if (apart || od_no_device_is_left(e) || (nested && od_device_is_lost(e, t->outer->place)))
         od_host_wait(e, t);
     else if (nested)
         od_buffer_put(e, t, (unsigned)t->outer->place, true);

@@ -313,14 +313,17 @@ static bool head_waits(const od_engine *e, unsigned k)
 
 bool od_commit_serve(od_engine *e, unsigned k)
 {
-    od_memory_clear_end(e, k);
-    bool any = start_committed(e, k);
+    const od_device *device = &e->device[k];
+    if (e->shrunk)
+        od_memory_clear_end(e, k);
+    bool any = device->committed.count && start_committed(e, k);
     while (commit_head(e, k)) {
         any = true;
         start_committed(e, k);
     }
     if (!head_waits(e, k))
         prefetch(e, k);
-    od_home_serve(e, k);
+    if (device->results.count)
+        od_home_serve(e, k);
     return any;
 }

@@ -288,6 +288,11 @@ od_submission *od_engine_submit(od_engine *engine, const void *kind, unsigned sp
 /* It is ready now, or will never be: its bottom level in seconds, the longest path from its beginning through the tasks
  * submitted so far. What is to be known of it remains: give it to the task (od_task.submission), or withdraw it. */
 double od_engine_unsubmit(od_engine *engine, od_submission **submission);
+/* Both, of a task whose data are there, of which the first `nuses` are its depend items: where nothing else is to be
+ * known of it, it counts in these. It stays where it is, with what is known of it, and has a priority of its own. Not
+ * with a guard, nor where spill areas have a bound. */
+void od_engine_foresee(od_engine *engine, od_task *task, uint32_t nuses);
+void od_engine_foreseen(od_engine *engine, const od_task *task, uint32_t nuses);
 /* No task of ours has come of it, or the program has run it itself and it is done. */
 void od_engine_withdraw(od_engine *engine, od_submission *submission);
 

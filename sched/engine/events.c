@@ -34,15 +34,18 @@ static void progress(od_engine *e)
             e->admission.changed = false;
             od_arrive_released(e, false);
         }
-        again = od_rerun_begin(e) || od_buffer_fill(e);
+        again = (e->wanted.count && od_rerun_begin(e)) || od_buffer_fill(e);
         while (!od_placeset_is_empty(e->todo)) {
             unsigned k = od_placeset_first(e->todo);
             od_placeset_remove(&e->todo, k);
             again |= od_commit_serve(e, k);
         }
-        again |= od_host_offer(e);
-        again |= od_host_commit(e) || od_host_start(e);
-        od_finish_stored(e);
+        if (e->config.cpus)
+            again |= od_host_offer(e);
+        if (e->host_waiting.count || e->host_ready.count)
+            again |= od_host_commit(e) || od_host_start(e);
+        if (e->storing.count)
+            od_finish_stored(e);
         again |= !od_placeset_is_empty(e->todo) || e->wanted.count > 0;
     }
     e->in_progress = false;

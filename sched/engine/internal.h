@@ -113,6 +113,7 @@ struct od_engine {
     const od_chooser_ops *chooser_ops;
     size_t room; /* of the largest task buffer so far */
     size_t largest; /* bytes that the largest task for devices so far needs there */
+    bool shrunk;    /* devices have got less memory than they had */
     od_policy_env env;
     unsigned fan[OD_MAX_DEVICES]; /* by device: to how many others of its node it can send at once, each as fast as
                                    * alone */

@@ -44,6 +44,8 @@ void od_stats_account(od_engine *e, unsigned k)
 {
     od_device *device = &e->device[k];
     uint64_t now = od_engine_now(e);
+    if (now == device->last_ns)
+        return;
     uint64_t elapsed = now > device->last_ns ? now - device->last_ns : 0;
     if (elapsed && od_is_observed(e))
         emit_stall(e, k, device->last_ns);

@@ -3,6 +3,7 @@
 #include "sched/engine/internal.h"
 #include "util/memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,19 +35,32 @@ void od_engine_expect_host(od_engine *e, const void *kind, double host_seconds)
         od_durations_note_host(&e->known->durations, kind, host_seconds);
 }
 
-od_submission *od_engine_submit(od_engine *e, const void *kind, unsigned speed_class, double seconds,
-                                const od_level_use *uses, uint32_t nuses)
+static od_submission *new_submission(od_engine *e, uint32_t nuses)
 {
-    od_submission *s = od_malloc(sizeof *s + nuses * sizeof *uses);
+    od_submission *s = od_malloc(sizeof *s + nuses * sizeof s->uses[0]);
     if (!s)
         return NULL;
     *s = (od_submission){.nuses = nuses};
-    e->awaited = false;
-    if (nuses)
-        memcpy(s->uses, uses, nuses * sizeof *uses);
     od_list_push_back(&e->submissions, &s->link);
+    return s;
+}
+
+static void count_submitted(od_engine *e)
+{
+    e->awaited = false;
     e->stats.submitted++;
     count_waiting(e, +1);
+}
+
+od_submission *od_engine_submit(od_engine *e, const void *kind, unsigned speed_class, double seconds,
+                                const od_level_use *uses, uint32_t nuses)
+{
+    od_submission *s = new_submission(e, nuses);
+    if (!s)
+        return NULL;
+    if (nuses)
+        memcpy(s->uses, uses, nuses * sizeof *uses);
+    count_submitted(e);
     for (uint32_t i = 0; i < nuses; i++)
         forecast(e, uses[i].address, +1);
     od_admit_submit(e, s, seconds);
@@ -70,6 +84,37 @@ double od_engine_unsubmit(od_engine *e, od_submission **submission)
         *submission = NULL;
     }
     return level;
+}
+
+static void submit_known(od_engine *e, od_task *t, uint32_t nuses)
+{
+    od_submission *s = t->submission = new_submission(e, nuses);
+    if (!s)
+        return;
+    s->step = OD_BANKER_NO_STEP;
+    for (uint32_t i = 0; i < nuses; i++)
+        s->uses[i] =
+            (od_level_use){t->access[i].datum->base, t->access[i].mode & OD_WRITE, t->access[i].mode == OD_WRITE};
+    s->known = od_hook_submitted(e, t->kind, t->speed_class, t->duration, s->uses, nuses);
+}
+
+void od_engine_foresee(od_engine *e, od_task *t, uint32_t nuses)
+{
+    assert(!e->levels && !e->admission.lifetimes && !e->config.spill_limit);
+    e->events++;
+    count_submitted(e);
+    for (uint32_t i = 0; i < nuses; i++)
+        t->access[i].datum->forecast++;
+    t->submission = NULL;
+    if (e->known)
+        submit_known(e, t, nuses);
+}
+
+void od_engine_foreseen(od_engine *e, const od_task *t, uint32_t nuses)
+{
+    count_waiting(e, -1);
+    for (uint32_t i = 0; i < nuses; i++)
+        t->access[i].datum->forecast--;
 }
 
 void od_submission_free(od_engine *e, od_submission *submission)

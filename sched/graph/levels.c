@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UPDATES_PER_TASK = 32, FEW_ADDRESSES = 1024, FEW_BEFORE = 4 };
+enum { FEW_ADDRESSES = 1024, FEW_BEFORE = 4 };
 
 struct od_level {
     double weight;
@@ -175,7 +175,7 @@ static void emit_before(od_levels *levels, od_level *level)
 
 static void update(od_levels *levels)
 {
-    for (int i = 0; i < UPDATES_PER_TASK && levels->queue.count; i++) {
+    for (int i = 0; i < OD_LEVELS_UPDATES && levels->queue.count; i++) {
         od_level *level = od_container_of(od_list_pop_front(&levels->queue), od_level, queued);
         emit_before(levels, level);
         release(level);

@@ -17,6 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* For each new task so many of them, at most. */
+enum { OD_LEVELS_UPDATES = 32 };
+
 typedef struct od_levels od_levels;
 typedef struct od_level od_level; /* one submitted task */
 

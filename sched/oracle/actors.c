@@ -123,10 +123,8 @@ void od_actors_start(od_player *p, unsigned k, uint32_t task)
 void od_actors_hand_over(od_player *p, uint32_t t)
 {
     od_task *task = &p->task[t];
-    if (p->submission) {
-        od_engine_unsubmit(p->engine, &p->submission[t]);
-        task->submission = p->submission[t];
-    }
+    if (p->foresees)
+        od_engine_foreseen(p->engine, task, od_actors_uses(task));
     task->priority = p->priority[t];
     for (uint32_t i = 0; i < task->naccess; i++)
         task->access[i].datum->pending++;

@@ -59,7 +59,7 @@ typedef struct od_player {
     od_datum **datum;
     const int32_t *priority;    /* by task */
     int32_t *levels;            /* its own, where the problem has none */
-    od_submission **submission; /* NULL: nothing waits for anything */
+    bool foresees;              /* some tasks wait for others: those that are not ready are known to the engine */
     uint32_t *waiting_for;      /* by task */
     uint32_t *next_started;     /* by task, plus one */
     uint32_t *ready;            /* a queue of those that the engine does not know yet */
@@ -86,6 +86,11 @@ void od_actors_free(od_player *player);
 void od_actors_start(od_player *player, unsigned k, uint32_t task);
 /* Work for a queue (or, with OD_DIRECTIONS, for a worker) of the device, once the engine has returned. */
 void od_actors_wake(od_player *player, unsigned k, od_direction direction);
+/* So many of its data count as its depend items. */
+static inline uint32_t od_actors_uses(const od_task *task)
+{
+    return task->naccess < OD_PLAY_MOST_USES ? task->naccess : OD_PLAY_MOST_USES;
+}
 /* The engine is told of a task that waits for nothing. */
 void od_actors_hand_over(od_player *player, uint32_t task);
 /* It is done: those that waited for it only become ready. */

@@ -41,12 +41,14 @@ void od_network_start(od_network *n, int from, int to, double bytes, uint32_t ow
     const od_way *way = od_topology_way(n->topology, from, to);
     double penalty = n->topology->by_latency && way->latency > 0 ? way->latency : 1;
     n->flow[n->nflows++] = (od_flow){.way = way,
+                                     .link = n->topology->on_way + way->first,
+                                     .nlinks = way->nlinks,
+                                     .owner = owner,
                                      .latency = way->latency,
                                      .penalty = penalty,
                                      .weight = 1 / penalty,
                                      .most = way->bandwidth / (1 / penalty),
-                                     .left = bytes,
-                                     .owner = owner};
+                                     .left = bytes};
     n->stale |= way->latency <= 0;
 }
 
@@ -58,9 +60,9 @@ static double smaller(double a, double b) /* neither is NaN */
 }
 
 /* What each of the flows gets that want a part of the link. */
-static void divide(od_network *n, uint32_t link)
+static double divide(od_network *n, uint32_t link)
 {
-    n->part[link] = n->wanted[link] > 0 ? n->left[link] / n->wanted[link] : (double)INFINITY;
+    return n->part[link] = n->wanted[link] > 0 ? n->left[link] / n->wanted[link] : (double)INFINITY;
 }
 
 static void want(od_network *n, uint32_t link, double weight)
@@ -82,11 +84,9 @@ static void count_parts(od_network *n)
         if (f->latency > 0)
             continue;
         n->waiting[n->nwaiting++] = i;
-        for (uint32_t j = 0; j < f->way->nlinks; j++)
-            want(n, n->topology->on_way[f->way->first + j], f->weight);
+        for (uint32_t j = 0; j < f->nlinks; j++)
+            want(n, f->link[j], f->weight);
     }
-    for (uint32_t i = 0; i < n->nused; i++)
-        divide(n, n->used[i]);
 }
 
 /* The smallest part that a link has for its flows, or a way allows. Links that no flow wants any more are let go. */
@@ -95,9 +95,10 @@ static double smallest_part(od_network *n)
     double part = (double)INFINITY;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n->nused; i++) {
-        part = smaller(part, n->part[n->used[i]]);
-        n->used[kept] = n->used[i];
-        kept += n->wanted[n->used[i]] > 0;
+        uint32_t link = n->used[i];
+        part = smaller(part, divide(n, link));
+        n->used[kept] = link;
+        kept += n->wanted[link] > 0;
     }
     n->nused = kept;
     for (uint32_t i = 0; i < n->nwaiting; i++)
@@ -108,8 +109,8 @@ static double smallest_part(od_network *n)
 static bool is_limited(const od_network *n, const od_flow *f, double part)
 {
     bool limited = f->most <= part;
-    for (uint32_t j = 0; !limited && j < f->way->nlinks; j++)
-        limited = n->part[n->topology->on_way[f->way->first + j]] <= part;
+    for (uint32_t j = 0; !limited && j < f->nlinks; j++)
+        limited = n->part[f->link[j]] <= part;
     return limited;
 }
 
@@ -122,15 +123,14 @@ static void take(double *from, double what, double least)
 static void leave_rest(od_network *n, const od_flow *f)
 {
     static const double precision = 1e-5;
-    for (uint32_t j = 0; j < f->way->nlinks; j++) {
-        uint32_t l = n->topology->on_way[f->way->first + j];
+    for (uint32_t j = 0; j < f->nlinks; j++) {
+        uint32_t l = f->link[j];
         take(&n->left[l], f->rate, precision * n->topology->capacity[l]);
         take(&n->wanted[l], f->weight, precision);
-        divide(n, l);
     }
 }
 
-/* Those that the smallest part limits get it; the others wait on. */
+/* Those that the smallest part limits get it; the others wait on, for what these leave. */
 static void fix_limited(od_network *n)
 {
     double part = smallest_part(n);
@@ -138,7 +138,13 @@ static void fix_limited(od_network *n)
     for (uint32_t i = 0; i < n->nwaiting; i++) {
         od_flow *f = &n->flow[n->waiting[i]];
         f->rate = is_limited(n, f, part) ? part / f->penalty : 0;
+        kept += f->rate <= 0;
     }
+    if (!kept) {
+        n->nwaiting = 0;
+        return;
+    }
+    kept = 0;
     for (uint32_t i = 0; i < n->nwaiting; i++) {
         od_flow *f = &n->flow[n->waiting[i]];
         if (f->rate > 0)
@@ -195,8 +201,8 @@ uint32_t od_network_pass(od_network *n, double seconds, uint32_t *ended)
     for (uint32_t i = 0; i < n->nflows; i++) {
         if (pass(n, &n->flow[i], seconds))
             ended[count++] = n->flow[i].owner;
-        else
-            n->flow[kept++] = n->flow[i];
+        else if (kept++ < i)
+            n->flow[kept - 1] = n->flow[i];
     }
     n->nflows = kept;
     n->stale |= count > 0;

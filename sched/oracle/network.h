@@ -14,13 +14,15 @@
 
 typedef struct od_flow {
     const od_way *way;
+    const uint32_t *link; /* those of its way */
+    uint32_t nlinks;
+    uint32_t owner; /* the caller's */
     double latency; /* seconds that are left of it */
     double penalty; /* by which its part of a link is divided */
     double weight;  /* parts that it wants: the inverse */
     double most;    /* a part that its way allows */
     double left;    /* bytes */
     double rate;    /* bytes/s; 0 while latency is left */
-    uint32_t owner; /* the caller's */
 } od_flow;
 
 typedef struct od_network {

@@ -206,27 +206,21 @@ static void make_tasks(od_player *p)
     }
 }
 
-static void submit(od_player *p, uint32_t t)
-{
-    od_level_use uses[OD_PLAY_MOST_USES];
-    const od_task *task = &p->task[t];
-    uint32_t count = task->naccess < OD_PLAY_MOST_USES ? task->naccess : OD_PLAY_MOST_USES;
-    for (uint32_t i = 0; i < count; i++)
-        uses[i] = (od_level_use){task->access[i].datum->base, task->access[i].mode & OD_WRITE,
-                                 task->access[i].mode == OD_WRITE};
-    p->submission[t] = od_engine_submit(p->engine, task->kind, task->speed_class, task->duration, uses, count);
-}
-
-/* Policies decide on the first ones before they know the others. */
+/* Policies decide on the first ones before they know the others. A task that comes alone goes where the engine puts it,
+ * and nothing is known of it where nothing has been foreseen: all others would have its number. */
 static void create_tasks(od_player *p)
 {
     p->creates = true;
     p->last_job = &p->first_job;
+    if (!p->foresees)
+        od_engine_hold(p->engine);
     for (uint32_t t = 0; t < p->p->ntasks; t++) {
-        if (p->submission)
-            submit(p, t);
+        if (p->foresees)
+            od_engine_foresee(p->engine, &p->task[t], od_actors_uses(&p->task[t]));
         if (p->waiting_for[t] == 0)
             od_actors_hand_over(p, t);
+        if (t == 0 && !p->foresees)
+            od_engine_resume(p->engine);
     }
     od_engine_await(p->engine, true);
     p->creates = false;
@@ -241,9 +235,9 @@ static void begin(od_player *p)
         create_tasks(p);
         return;
     }
-    for (uint32_t t = 0; p->submission && t < p->p->ntasks; t++)
+    for (uint32_t t = 0; p->foresees && t < p->p->ntasks; t++)
         if (p->p->tasks[t].bound != OD_HOST)
-            submit(p, t);
+            od_engine_foresee(p->engine, &p->task[t], od_actors_uses(&p->task[t]));
     od_engine_await(p->engine, true); /* no more tasks are known */
     for (uint32_t t = 0; t < p->p->ntasks; t++)
         if (p->p->tasks[t].bound == OD_HOST)
@@ -254,9 +248,9 @@ static void begin(od_player *p)
 
 /* --- making and unmaking --------------------------------------------------------------- */
 
-/* Tasks are submitted before they are ready where some wait for others, or where it makes a difference to the first
- * one's place that the others are known: an engine that adopts settings knows them all (sched/engine/adopt.c). */
-static bool submits(const od_play_problem *problem, const od_settings *s)
+/* Tasks are foreseen where some wait for others, or where it makes a difference to the first one's place that the
+ * others are known: an engine that adopts settings knows them all (sched/engine/adopt.c). */
+static bool foresees(const od_play_problem *problem, const od_settings *s)
 {
     bool chooses = s->active == OD_ACTIVE_CHOSEN || s->policy.ops->chooses_active;
     return problem->nafter || (!problem->arrives && chooses && s->policy.ops->places_at_arrival);
@@ -271,12 +265,12 @@ static od_status allocate(od_player *p, const od_settings *s)
     p->datum = od_calloc(problem->ndata + (size_t)1, sizeof *p->datum);
     p->levels = problem->priority ? NULL : od_play_levels(problem);
     p->priority = problem->priority ? problem->priority : p->levels;
-    p->submission = submits(problem, s) ? od_calloc(n, sizeof *p->submission) : NULL;
+    p->foresees = foresees(problem, s);
     p->waiting_for = od_malloc(n * sizeof *p->waiting_for);
     p->next_started = od_malloc(n * sizeof *p->next_started);
     p->ready = od_malloc(n * sizeof *p->ready);
     bool all = p->task && p->access && p->datum && p->priority && p->waiting_for && p->next_started && p->ready;
-    return all && (p->submission || !submits(problem, s)) ? OD_OK : OD_ENOMEM;
+    return all ? OD_OK : OD_ENOMEM;
 }
 
 static void release(od_player *p)
@@ -287,7 +281,6 @@ static void release(od_player *p)
     free(p->access);
     free(p->datum);
     free(p->levels);
-    free(p->submission);
     free(p->waiting_for);
     free(p->next_started);
     free(p->ready);

@@ -41,6 +41,8 @@ struct list {
     struct device *device;
     uint32_t *rings;
     double *own;             /* by task: seconds of the way that it was expected to take */
+    double *lacking;         /* by device: likewise, of the task that is being placed */
+    od_placeset changed;     /* devices that may begin something */
     double *arrival;         /* by task: when its inputs are there */
     uint32_t *unsat;         /* by task */
     od_placeset *there;      /* by item: the devices of which it takes memory */
@@ -99,15 +101,20 @@ static bool needs_load(const struct list *w, uint32_t item)
     return w->made[item] || !w->p->fresh[item];
 }
 
-/* Seconds that the way is busy with what the task lacks on k. */
-static double lacking(const struct list *w, uint32_t task, unsigned k)
+/* Seconds that the way is busy with what the task lacks on each device. */
+static void find_lacking(struct list *w, uint32_t task)
 {
     const od_phase_problem *p = w->p;
-    double seconds = 0;
-    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
-        if (!od_placeset_has(w->asked[p->use[u]], k) && needs_load(w, p->use[u]))
-            seconds += p->load[p->use[u]] * w->share_of_load;
-    return seconds;
+    od_placeset all = od_placeset_below(w->n);
+    memset(w->lacking, 0, w->n * sizeof *w->lacking);
+    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
+        uint32_t item = p->use[u];
+        double seconds = p->load[item] * w->share_of_load;
+        if (!needs_load(w, item))
+            continue;
+        for (od_placeset_walk at = od_placeset_begin(od_placeset_minus(all, w->asked[item])); od_placeset_next(&at);)
+            w->lacking[at.place] += seconds;
+    }
 }
 
 static double seconds_on(const struct list *w, uint32_t task, unsigned k)
@@ -123,11 +130,16 @@ static double fastest_seconds(const struct list *w, uint32_t task)
            (w->slowness ? w->fastest[class < w->slowness->classes ? class : OD_SPEED_GENERAL] : 1);
 }
 
+static double later(double a, double b) /* neither is NaN */
+{
+    return a > b ? a : b;
+}
+
 static double completion(const struct list *w, uint32_t task, unsigned k, double now)
 {
-    double computed = fmax(w->device[k].free_at, now) + w->device[k].backlog, own = lacking(w, task, k);
+    double computed = later(w->device[k].free_at, now) + w->device[k].backlog, own = w->lacking[k];
     if (own > 0)
-        computed = fmax(computed, fmax(w->way_free, now) + w->planned_loads + own) + w->bus * own;
+        computed = later(computed, later(w->way_free, now) + w->planned_loads + own) + w->bus * own;
     return computed + seconds_on(w, task, k);
 }
 
@@ -150,14 +162,16 @@ static unsigned choose_place(const struct list *w, uint32_t task, double now)
 static void place(struct list *w, uint32_t task, double now)
 {
     const od_phase_problem *p = w->p;
+    find_lacking(w, task);
     unsigned best = choose_place(w, task, now);
-    w->own[task] = lacking(w, task, best);
+    w->own[task] = w->lacking[best];
     w->planned_loads += w->own[task];
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
         od_placeset_add(&w->asked[p->use[u]], best);
     w->plan->place[task] = w->which[best];
     w->device[best].backlog += seconds_on(w, task, best);
     od_heap_push(&w->device[best].queue, task);
+    od_placeset_add(&w->changed, best);
 }
 
 /* --- simulated time ------------------------------------------------------------------------ */
@@ -174,14 +188,14 @@ static void bring(struct list *w, uint32_t task, unsigned k, double now)
         if (od_placeset_has(w->there[item], k)) {
             unlist(w, item, k);
         } else if (needs_load(w, item)) {
-            w->way_free = fmax(w->way_free, now) + p->load[item] * w->share_of_load;
+            w->way_free = later(w->way_free, now) + p->load[item] * w->share_of_load;
             r->arrival = w->way_free;
         } else {
             r->arrival = now;
         }
         enlist(w, item, k);
         od_placeset_add(&w->asked[item], k);
-        w->arrival[task] = fmax(w->arrival[task], r->arrival);
+        w->arrival[task] = later(w->arrival[task], r->arrival);
     }
     for (struct device *d = &w->device[k]; d->oldest && d->bytes > p->memory;) {
         uint32_t victim = d->oldest - 1;
@@ -206,10 +220,23 @@ static void advance(struct list *w, unsigned k, double now)
     d->first = (d->first + 1) % window;
     d->ncommitted--;
     d->running = task + 1;
-    d->free_at = fmax(now, w->arrival[task]) + seconds_on(w, task, k);
+    d->free_at = later(now, w->arrival[task]) + seconds_on(w, task, k);
     d->backlog -= seconds_on(w, task, k);
     w->unstarted -= fastest_seconds(w, task);
     w->plan->order[w->started++] = task;
+}
+
+/* Those that have got a task since, or ended or begun one: with others nothing has become possible. */
+static void advance_changed(struct list *w, double now)
+{
+    od_placeset changed = w->changed;
+    w->changed = OD_NO_PLACES;
+    for (od_placeset_walk at = od_placeset_begin(changed); od_placeset_next(&at);) {
+        const struct device *d = &w->device[at.place];
+        advance(w, at.place, now);
+        if (d->queue.count && d->ncommitted < w->window) /* one has begun: the next is asked for next time */
+            od_placeset_add(&w->changed, at.place);
+    }
 }
 
 /* What the task has written is there alone; tasks that waited for it become ready. */
@@ -231,8 +258,8 @@ static void end_task(struct list *w, unsigned k)
     for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++)
         if (--w->unsat[p->successor[s]] == 0)
             place(w, p->successor[s], now);
-    for (unsigned j = 0; j < w->n; j++)
-        advance(w, j, now);
+    od_placeset_add(&w->changed, k);
+    advance_changed(w, now);
 }
 
 static int earliest_end(const struct list *w)
@@ -285,8 +312,7 @@ static void simulate(struct list *w)
     for (uint32_t t = 0; t < p->ntasks; t++)
         if (!w->unsat[t])
             place(w, t, 0);
-    for (unsigned k = 0; k < w->n; k++)
-        advance(w, k, 0);
+    advance_changed(w, 0);
     w->plan->seconds = 0;
     for (int k; (k = earliest_end(w)) >= 0;) {
         w->plan->seconds = is_hopeless(w, w->device[k].free_at) ? (double)INFINITY : w->device[k].free_at;
@@ -324,13 +350,15 @@ static od_status make_with(const od_list_problem *problem, const od_phase_graph 
     w.device = od_calloc(devices, sizeof *w.device);
     w.rings = od_malloc(devices * (size_t)w.window * sizeof *w.rings);
     w.own = od_malloc(nt * sizeof *w.own);
+    w.lacking = od_malloc((devices + (size_t)1) * sizeof *w.lacking);
     w.arrival = od_malloc(nt * sizeof *w.arrival);
     w.unsat = od_malloc(nt * sizeof *w.unsat);
     w.there = od_calloc(ni, sizeof *w.there);
     w.asked = od_calloc(ni, sizeof *w.asked);
     w.made = od_calloc(ni, sizeof *w.made);
     w.replica = od_calloc(ni * devices, sizeof *w.replica);
-    bool ok = w.device && w.rings && w.own && w.arrival && w.unsat && w.there && w.asked && w.made && w.replica;
+    bool ok =
+        w.device && w.rings && w.own && w.lacking && w.arrival && w.unsat && w.there && w.asked && w.made && w.replica;
     for (unsigned k = 0; ok && k < devices; k++) {
         od_heap_init(&w.device[k].queue, is_more_urgent, g->level);
         ok = od_heap_reserve(&w.device[k].queue, p->ntasks) == OD_OK;
@@ -345,6 +373,7 @@ static od_status make_with(const od_list_problem *problem, const od_phase_graph 
     free(w.device);
     free(w.rings);
     free(w.own);
+    free(w.lacking);
     free(w.arrival);
     free(w.unsat);
     free(w.there);

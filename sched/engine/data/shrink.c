@@ -15,6 +15,7 @@ size_t od_engine_shrink(od_engine *e, size_t memory)
     if (memory >= e->config.memory)
         return e->config.memory;
     e->config.memory = memory;
+    e->shrunk = true;
     for (unsigned k = 0; k < e->config.ndevices; k++) {
         od_pool_shrink(e->device[k].pool, memory);
         od_placeset_add(&e->todo, k);

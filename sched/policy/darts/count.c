@@ -550,17 +550,18 @@ static void sort_taken(od_missing *missing)
     }
 }
 
-/* In three steps: the task's accesses, the counts of its data, the plan. */
+/* Of large ones in three steps: the task's accesses, the counts of its data, the plan. */
 static void plan_taken(od_missing *missing, od_plan *plan)
 {
     enum { AHEAD = 4 };
-    for (uint32_t i = 0; i < missing->ntaken + 2 * AHEAD; i++) {
-        if (i < missing->ntaken)
+    uint32_t ahead = missing->large ? AHEAD : 0;
+    for (uint32_t i = 0; i < missing->ntaken + 2 * ahead; i++) {
+        if (ahead && i < missing->ntaken)
             prefetch_accesses(missing->slots[missing->taken[i]].task);
-        if (i >= AHEAD && i - AHEAD < missing->ntaken)
-            prefetch_counts(missing->slots[missing->taken[i - AHEAD]].task, plan->k);
-        if (i >= 2 * AHEAD)
-            od_missing_plan(missing, missing->slots[missing->taken[i - 2 * AHEAD]].task, plan);
+        if (ahead && i >= ahead && i - ahead < missing->ntaken)
+            prefetch_counts(missing->slots[missing->taken[i - ahead]].task, plan->k);
+        if (i >= 2 * ahead)
+            od_missing_plan(missing, missing->slots[missing->taken[i - 2 * ahead]].task, plan);
     }
 }
 

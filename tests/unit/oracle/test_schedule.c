@@ -195,6 +195,55 @@ static void readers_of_a_datum_come_together(void **state)
     free_world(w);
 }
 
+/* Readers, which come one by one, on all devices but the last. */
+static od_schedule *make_readers(struct world *w, uint64_t *random)
+{
+    enum { DEVICES = 4, TASKS = 40 };
+    add_data(w, MOST_DATA);
+    for (uint32_t t = 0; t < TASKS; t++) {
+        add_task(w, 1);
+        use(w, t, od_random_below(random, MOST_DATA), OD_READ);
+    }
+    finish(w, DEVICES, MOST_DATA / 2 * BYTES);
+    w->problem.arrives = true;
+    od_schedule *schedule = od_schedule_create(TASKS);
+    assert_non_null(schedule);
+    for (uint32_t t = 0; t < TASKS; t++) /* in an order of its own, which begins with the last ones */
+        schedule->task[t] = (od_scheduled){od_random_below(random, DEVICES - 1), TASKS - t};
+    return schedule;
+}
+
+/* Nothing happens out of turn: not while the program creates tasks, and not on devices that have no part in it. Who has
+ * done all of its tasks may take others'. */
+static void schedules_are_followed(void **state)
+{
+    uint64_t random = 17;
+    (void)state;
+    for (int round = 0; round < 50; round++) {
+        struct world *w = calloc(1, sizeof *w);
+        assert_non_null(w);
+        od_schedule *schedule = make_readers(w, &random);
+        od_settings others = settings_of("darts", "luf"), s = od_schedule_settings(schedule, &others);
+        od_play_began began[MOST_TASKS];
+        od_play_result result = {.began = began};
+        uint32_t all[OD_SCHEDULE_OPEN] = {0}, left[OD_SCHEDULE_OPEN] = {0}, last[OD_SCHEDULE_OPEN] = {0};
+        assert_int_equal(od_play(&w->problem, &s, (double)INFINITY, &result), OD_OK);
+        for (uint32_t t = 0; t < schedule->ntasks; t++)
+            all[schedule->task[t].device] = ++left[schedule->task[t].device];
+        for (uint32_t i = 0; i < schedule->ntasks; i++) {
+            od_scheduled place = schedule->task[began[i].task];
+            uint32_t k = (uint32_t)began[i].device;
+            bool first = began[i].task == 0; /* which goes to its device before others are there */
+            if (k != place.device ? !all[k] || left[k] : !first && place.rank < last[k])
+                fail_msg("round %d: task %u of device %u begins on %u", round, began[i].task, place.device, k);
+            left[place.device]--;
+            last[k] = first ? 0 : place.rank;
+        }
+        free(schedule);
+        free_world(w);
+    }
+}
+
 /* A part of a graph, which was submitted first in part. */
 static void numbers_are_those_of_the_graph(void **state)
 {
@@ -254,11 +303,9 @@ static void schedules_survive_as_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_schedule_can_be_carried_out),
-        cmocka_unit_test(improving_makes_nothing_worse),
-        cmocka_unit_test(readers_of_a_datum_come_together),
-        cmocka_unit_test(numbers_are_those_of_the_graph),
-        cmocka_unit_test(schedules_survive_as_text),
+        cmocka_unit_test(any_schedule_can_be_carried_out),  cmocka_unit_test(improving_makes_nothing_worse),
+        cmocka_unit_test(readers_of_a_datum_come_together), cmocka_unit_test(schedules_are_followed),
+        cmocka_unit_test(numbers_are_those_of_the_graph),   cmocka_unit_test(schedules_survive_as_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,12 +21,13 @@
 #include "sched/graph/habit.h"
 #include "sched/graph/levels.h"
 #include "sched/graph/pattern.h"
+#include "sched/graph/sizes.h"
 #include "sched/task.h"
 
 typedef struct od_known_item {
     uintptr_t base;
     const od_datum *datum;            /* NULL: none is known of this base */
-    size_t size;                      /* bytes; 0: not known yet */
+    size_t size;                      /* bytes, expected where there has been no datum; 0: nothing is known */
     uint32_t id;                      /* dense, reused */
     uint32_t nusers;                  /* known tasks that use it */
     unsigned node;                    /* that a policy has given it to, plus one; 0: none */
@@ -103,6 +104,7 @@ typedef struct od_known {
     od_durations durations;
     od_habits habits;
     uint32_t nvague; /* tasks that are vague */
+    od_sizes sizes;
     uint64_t sized; /* data that it is the mean of */
     struct od_findings *findings; /* the engine's (sched/phase/findings.h), or NULL */
 } od_known;
@@ -129,7 +131,7 @@ void od_known_pin(od_known_task *task);
 void od_known_unpin(od_known_task *task);
 /* Not planned for a device, not with the engine, and not gone. */
 bool od_known_is_open(const od_known_task *task);
-/* All tasks take what is known by now of their kind. */
+/* All tasks take what is known by now of their kind, and so do data that no task has used yet. */
 void od_known_predict(od_known *known);
 /* It is done or will never come. */
 void od_known_done(od_known *known, od_known_task *task);

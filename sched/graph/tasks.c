@@ -266,6 +266,7 @@ static void confirm(od_known *known, od_known_task *known_task, const od_task *t
         const od_access *access = od_known_find_access(task, use->item->base, i);
         use->mode = access->mode;
         od_known_meet_datum(known, use->item, access->datum);
+        od_sizes_note(&known->sizes, known_task->kind, i, access->datum->size);
     }
 }
 
@@ -413,8 +414,22 @@ static double predict(const od_durations *d, const od_list *tasks)
     return sum;
 }
 
+static void predict_sizes(const od_sizes *sizes, const od_list *tasks)
+{
+    od_list_each(it, tasks) {
+        const od_known_task *task = od_container_of(it, od_known_task, link);
+        uint32_t place = task->task ? sizes->nkinds : od_sizes_find(sizes, task->kind);
+        for (uint32_t i = 0; place < sizes->nkinds && i < task->nuses; i++)
+            if (!task->uses[i].item->size)
+                task->uses[i].item->size = od_sizes_expected(sizes, place, i);
+    }
+}
+
 void od_known_predict(od_known *known)
 {
+    predict_sizes(&known->sizes, &known->open);
+    for (unsigned k = 0; k < known->ndevices; k++)
+        predict_sizes(&known->sizes, &known->claimed[k]);
     known->open_seconds = predict(&known->durations, &known->open);
     for (unsigned k = 0; k < known->ndevices; k++)
         known->claimed_seconds[k] = predict(&known->durations, &known->claimed[k]);

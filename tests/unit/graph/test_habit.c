@@ -156,6 +156,30 @@ static void test_named_data(void **unused)
     od_known_destroy(w.known);
 }
 
+/* Data that no task has used yet are as large as those of tasks alike, argument by argument. */
+static void test_sizes(void **unused)
+{
+    enum { TASKS = 3, FIRST = 4096, SECOND = 1 << 20 };
+    (void)unused;
+    od_known *known = od_known_create(1, NULL, NULL);
+    od_datum datum[2] = {{.base = FIRST, .size = 100}, {.base = SECOND, .size = 7000}};
+    od_access access[2] = {{.datum = &datum[1], .mode = OD_WRITE}, {.datum = &datum[0], .mode = OD_READ}};
+    od_task ready = {.kind = kind, .duration = 1, .naccess = 2, .access = access};
+    od_known_task *task[TASKS];
+    assert_non_null(known);
+    for (uint32_t i = 0; i < TASKS; i++) {
+        od_level_use use[2] = {{.address = FIRST + i}, {.address = SECOND + i, .write = true, .overwrites = true}};
+        task[i] = od_known_submit(known, i < 2 ? kind : "another", 0, 1, use, 2);
+        assert_non_null(task[i]);
+    }
+    task[0] = od_known_ready(known, task[0], &ready); /* whose accesses are in another order */
+    od_known_predict(known);
+    assert_int_equal(od_known_find(known, FIRST + 1)->size, 100);
+    assert_int_equal(od_known_find(known, SECOND + 1)->size, 7000);
+    assert_int_equal(od_known_find(known, SECOND + 2)->size, 0); /* nothing is known of its kind */
+    od_known_destroy(known);
+}
+
 /* Never the same data: the next prediction is wrong, and all goes on. */
 static void test_irregular(void **unused)
 {
@@ -220,8 +244,8 @@ static void test_destroy(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rounds),    cmocka_unit_test(test_steps_ahead), cmocka_unit_test(test_named_data),
-        cmocka_unit_test(test_irregular), cmocka_unit_test(test_destroy),
+        cmocka_unit_test(test_rounds), cmocka_unit_test(test_steps_ahead), cmocka_unit_test(test_named_data),
+        cmocka_unit_test(test_sizes),  cmocka_unit_test(test_irregular),   cmocka_unit_test(test_destroy),
         cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,11 +168,13 @@ unsigned od_candidates_alike(od_candidate *candidates, unsigned most, const od_c
 enum { POLICIES = OD_CANDIDATES_POLICIES };
 
 static const char *const policies[POLICIES][2] = {
-    {"darts", "luf"},       {"dmdas", "luf"},         {"dmdas", "lru"}, {"dmdas:bus", "luf"},
-    {"dmdar", "luf"},       {"stationary", "belady"}, {"lws", "luf"},   {"darts:alg12", "luf"},
-    {"dmdas:bus=3", "luf"}, {"dmdar", "lru"},         {"lws", "lru"},   {"ap", "luf"},
-    {"dmdar:bus", "luf"},   {"eager", "lru"},         {"ap", "lru"},    {"eager", "luf"},
-    {owners, "belady"}};
+    {"darts", "luf"},         {"dmdas", "luf"},   {"dmdas", "lru"},       {"dmdas:bus", "luf"},   {"dmdar", "luf"},
+    {"stationary", "belady"}, {"lws", "luf"},     {"darts:alg12", "luf"}, {"dmdas:bus=3", "luf"}, {"dmdar", "lru"},
+    {"lws", "lru"},           {"ap", "luf"},      {"dmdar:bus", "luf"},   {"eager", "lru"},       {"ap", "lru"},
+    {"eager", "luf"},         {owners, "belady"}, {"dmda", "lru"},        {"mhfp", "belady"},     {"hfp", "belady"},
+    {"mst", "belady"},        {"rcm", "belady"}};
+
+enum { FIRST_SLOW = POLICIES - 4 };
 
 const char *od_candidates_policy(const char *name)
 {
@@ -196,9 +198,10 @@ bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_w
 {
     enum { ACTIVE = 3 };
     static const uint64_t ahead[] = {0, 3, 12, 1, 36};
-    struct kind kind = {.ahead = ahead[number / ACTIVE / POLICIES]};
-    kind.policy = policies[number / ACTIVE % POLICIES][0];
-    kind.rule = policies[number / ACTIVE % POLICIES][1];
+    unsigned i = number / ACTIVE % POLICIES;
+    struct kind kind = {.ahead = ahead[number / ACTIVE / POLICIES], .slow = i >= FIRST_SLOW};
+    kind.policy = policies[i][0];
+    kind.rule = policies[i][1];
     if (!complete(&kind, work, candidate))
         return false;
     if (number % ACTIVE == 0)
@@ -218,8 +221,8 @@ bool od_candidates_on_set(unsigned number, od_placeset devices, const od_work *w
         uint64_t ahead;
     } variants[] = {{.more = 0}, {.more = 1}, {.more = 5}, {.ahead = 1}, {.buffer = 1, .ahead = 1}};
     const struct variant *v = &variants[number / POLICIES];
-    const char *const *policy = policies[number % POLICIES];
-    struct kind kind = {.policy = policy[0], .rule = policy[1], .ahead = v->ahead};
+    unsigned i = number % POLICIES;
+    struct kind kind = {policies[i][0], policies[i][1], v->ahead, 0, i >= FIRST_SLOW};
     if (work->given->active > 0 || !complete(&kind, work, candidate))
         return false;
     candidate->settings.buffer = v->buffer ? v->buffer : candidate->settings.buffer + v->more;

@@ -40,7 +40,7 @@ unsigned od_candidates_alike(od_candidate *candidates, unsigned most, const od_c
 
 /* The other combinations of policy and rule, lookahead, and active devices (those of the best, all, as many as load
  * fastest), one by one. False: this one is not to be tried; there are none from OD_CANDIDATES_GRID on. */
-enum { OD_CANDIDATES_POLICIES = 17, OD_CANDIDATES_GRID = OD_CANDIDATES_POLICIES * 5 * 3 };
+enum { OD_CANDIDATES_POLICIES = 22, OD_CANDIDATES_GRID = OD_CANDIDATES_POLICIES * 5 * 3 };
 bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_work *work, od_candidate *candidate);
 /* Policies and rules with several task buffers and lookaheads on these devices, one by one. False: this one is not to
  * be tried; there are none from OD_CANDIDATES_ON_SET on. */

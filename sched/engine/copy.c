@@ -17,7 +17,8 @@ struct copier {
     uint32_t *number;             /* by id of known tasks: in the copy plus one */
     uint32_t *of_datum, *of_item; /* likewise of data, and of items that have none yet */
     const od_datum **datum;       /* by id: those that matter */
-    uint32_t ndata, naccesses, nafter, nlater;
+    uint32_t ndata, naccesses, nafter, nlater, ngiven;
+    bool ranked; /* some task is */
     uint64_t now_ns;
     double starting; /* seconds for which a task keeps a device beside its code */
 };
@@ -130,6 +131,17 @@ static double host_seconds_of(const struct copier *c, const od_known_task *known
     return fmax(seconds - (t && t->place == OD_HOST ? passed_of(c, known) : 0), least);
 }
 
+/* The device whose buffer it is to enter next; OD_NOWHERE: none. */
+static int forced_to(const od_engine *e, const od_task *t)
+{
+    od_placeset_walk at = od_placeset_begin(e->forced);
+    while (od_placeset_next(&at))
+        od_list_each(it, &e->device[at.place].forced)
+            if (od_container_of(it, od_task, link) == t)
+                return (int)at.place;
+    return OD_NOWHERE;
+}
+
 static int bound_of(const struct copier *c, const od_known_task *known)
 {
     if (!known->task)
@@ -137,7 +149,8 @@ static int bound_of(const struct copier *c, const od_known_task *known)
     if (c->e->config.cpus && known->taken && known->task->place == OD_HOST)
         return OD_HOST;
     bool given = known->taken && known->task->place >= 0 && known->task->place < OD_SPILL;
-    int place = given ? known->task->place : known->task->bound;
+    int forced = known->taken && !given ? forced_to(c->e, known->task) : OD_NOWHERE;
+    int place = given ? known->task->place : forced != OD_NOWHERE ? forced : known->task->bound;
     return place >= 0 && od_device_is_lost(c->e, place) ? OD_NOWHERE : place;
 }
 
@@ -218,10 +231,37 @@ static void add_task(struct copier *c, uint32_t t)
     task->bound = bound_of(c, known);
     task->given = known->task && task->bound != known->task->bound;
     task->passed = passed_of(c, known);
+    task->priority = known->task ? known->task->priority : known->priority;
+    c->ranked |= known->ranked;
     task->first_access = c->naccesses;
     task->naccess = known->nuses;
     for (uint32_t i = 0; i < known->nuses; i++)
         c->copy->accesses[c->naccesses++] = (od_play_access){number_of(c, known->uses[i].item), known->uses[i].mode};
+}
+
+static void add_given(struct copier *c, const od_list *tasks)
+{
+    od_list_each(it, tasks) {
+        const od_known_task *known = od_container_of(it, od_task, link)->known;
+        uint32_t number = known ? c->number[known->id] : 0;
+        if (number && c->copy->tasks[number - 1].bound != OD_NOWHERE) /* not of a lost device */
+            c->copy->given[c->ngiven++] = number - 1;
+    }
+}
+
+/* Those that run, then those that are next. */
+static void add_buffers(struct copier *c)
+{
+    for (uint32_t t = 0; t < c->ntasks; t++) {
+        const od_task *task = c->task[t]->task;
+        int bound = c->copy->tasks[t].bound;
+        if (task && task->state == OD_TASK_RUNNING && bound != OD_HOST && bound != OD_NOWHERE)
+            c->copy->given[c->ngiven++] = t;
+    }
+    for (unsigned k = 0; k < c->e->config.ndevices; k++) {
+        add_given(c, &c->e->device[k].committed);
+        add_given(c, &c->e->device[k].buffer);
+    }
 }
 
 /* What is leaving counts as gone. */
@@ -298,6 +338,9 @@ static void fill_problem(struct copier *c)
                                       .ndata = c->ndata,
                                       .naccesses = c->naccesses,
                                       .nafter = c->nafter,
+                                      .ranked = c->ranked,
+                                      .given = copy->given,
+                                      .ngiven = c->ngiven,
                                       .resident = copy->resident,
                                       .nresident = copy->nresident,
                                       .loading = copy->loading,
@@ -306,6 +349,7 @@ static void fill_problem(struct copier *c)
                                       .slots = config->slots,
                                       .cpus = cpus_of(c->e),
                                       .in_turn = config->in_turn,
+                                      .singly = config->singly,
                                       .memory = config->memory,
                                       .alignment = config->alignment,
                                       .peer = config->peer,
@@ -329,6 +373,7 @@ static bool allocate(struct copier *c)
     copy->after = array(c->nafter, sizeof *copy->after, &ok);
     copy->data = array((size_t)limit + e->known->item_ids.bound, sizeof *copy->data, &ok);
     copy->resident = array(nresident, sizeof *copy->resident, &ok);
+    copy->given = array(c->ntasks, sizeof *copy->given, &ok);
     copy->nresident = array(e->config.ndevices, sizeof *copy->nresident, &ok);
     copy->loading = array(nresident, sizeof *copy->loading, &ok);
     c->of_datum = array(limit, sizeof *c->of_datum, &ok);
@@ -346,6 +391,7 @@ static void fill(struct copier *c)
         add_task(c, t);
     for (uint32_t t = 0; t < c->ntasks; t++)
         add_after(c, c->task[t], &c->copy->tasks[t]);
+    add_buffers(c);
     add_resident(c);
     fill_problem(c);
 }
@@ -376,6 +422,7 @@ void od_engine_copy_free(od_engine_copy *copy)
     free(copy->accesses);
     free(copy->data);
     free(copy->after);
+    free(copy->given);
     free(copy->resident);
     free(copy->nresident);
     free(copy->loading);

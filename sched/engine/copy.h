@@ -12,6 +12,7 @@ typedef struct od_engine_copy {
     od_play_datum *data;
     uint32_t *after, *resident, *nresident;
     bool *loading;
+    uint32_t *given;
     od_topology *topology;
 } od_engine_copy;
 

@@ -73,6 +73,12 @@ void od_engine_task_ready(od_engine *e, od_task *t)
     progress(e);
 }
 
+void od_engine_begin_given(od_engine *e, od_task *t, unsigned k)
+{
+    od_arrive_given(e, t, k);
+    progress(e);
+}
+
 void od_engine_task_give_up(od_engine *e, od_task *t, bool used)
 {
     int place = t->place;

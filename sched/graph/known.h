@@ -54,6 +54,8 @@ typedef struct od_known_task {
     double seconds;
     uint32_t id;     /* dense, reused */
     int place;       /* the device that it is claimed for, or OD_NOWHERE */
+    int32_t priority; /* the program's own, where it is ranked */
+    bool ranked;
     bool taken;      /* with the engine */
     uint32_t pins;   /* plans under way that name it: it is not freed */
     bool gone;       /* done, or nothing came of it; tasks that it was to follow still name it */
@@ -102,9 +104,9 @@ typedef struct od_known {
     od_pattern pattern; /* of what has been submitted since all was done */
     od_pattern_met met; /* likewise */
     od_durations durations;
+    od_sizes sizes;
     od_habits habits;
     uint32_t nvague; /* tasks that are vague */
-    od_sizes sizes;
     uint64_t sized; /* data that it is the mean of */
     struct od_findings *findings; /* the engine's (sched/phase/findings.h), or NULL */
 } od_known;

@@ -88,6 +88,8 @@ void od_actors_start(od_player *player, unsigned k, uint32_t task);
 void od_actors_wake(od_player *player, unsigned k, od_direction direction);
 /* The engine is told of a task that waits for nothing. */
 void od_actors_hand_over(od_player *player, uint32_t task);
+/* Likewise of one that a device has been given. */
+void od_actors_begin_given(od_player *player, uint32_t task);
 /* It is done: those that waited for it only become ready. */
 void od_actors_complete(od_player *player, uint32_t task);
 /* Seconds from the beginning to the end, even if all devices computed without a break from now on. */

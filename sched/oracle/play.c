@@ -232,6 +232,17 @@ static void create_tasks(od_player *p)
     end_jobs(p);
 }
 
+/* Before others are ready. */
+static void begin_given(od_player *p)
+{
+    od_engine_hold(p->engine);
+    for (uint32_t i = 0; i < p->p->ngiven; i++) {
+        od_actors_begin_given(p, p->p->given[i]);
+        p->waiting_for[p->p->given[i]] = UINT32_MAX;
+    }
+    od_engine_resume(p->engine);
+}
+
 static void begin(od_player *p)
 {
     for (od_placeset_walk at = od_placeset_begin(p->p->lost); od_placeset_next(&at);)
@@ -244,6 +255,7 @@ static void begin(od_player *p)
         if (p->p->tasks[t].bound != OD_HOST)
             submit(p, t);
     od_engine_await(p->engine, true); /* no more tasks are known */
+    begin_given(p);
     for (uint32_t t = 0; t < p->p->ntasks; t++)
         if (p->p->tasks[t].bound == OD_HOST)
             od_actors_start(p, p->p->ndevices, t);

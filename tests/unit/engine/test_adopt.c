@@ -258,27 +258,43 @@ static uint64_t no_time(void *driver)
 
 static const od_chooser_ops counting = {itself, nothing, nothing, count_end, none, NULL};
 
-/* All that was known has been done, whoever was the last: here the host, with tasks that no device is given. */
-static void host_tasks_end_it_too(void **state)
+static void never(void *driver, od_transfer *transfer)
+{
+    (void)driver;
+    (void)transfer;
+}
+
+/* Of eager, which gives tasks to whoever asks, with devices on which no load ever ends. */
+static od_engine *make_engine(const od_topology *topology, unsigned ndevices)
 {
     static od_policy_ops ops;
     static const od_driver_ops driver = {
-        .complete_request = plain_complete_request, .now_ns = no_time, .fatal = plain_fatal};
-    od_level_use named = {0x1000, true, false};
+        .start_transfer = never, .complete_request = plain_complete_request, .now_ns = no_time, .fatal = plain_fatal};
     od_engine *e;
-    (void)state;
-    ops = *od_policy_find("eager");
-    ops.name = "counting";
-    ops.chooser = &counting;
-    od_policy_register(&ops);
-    od_engine_config config = {.ndevices = 1,
+    if (!ops.name) {
+        ops = *od_policy_find("eager");
+        ops.name = "counting";
+        ops.chooser = &counting;
+        od_policy_register(&ops);
+    }
+    od_engine_config config = {.ndevices = ndevices,
                                .memory = 1 << 20,
                                .buffer = 1,
                                .slots = 1,
+                               .topology = topology,
                                .policy = &ops,
                                .evict = od_evict_find("lru"),
                                .driver_ops = &driver};
     assert_int_equal(od_engine_create(&config, &e), OD_OK);
+    return e;
+}
+
+/* All that was known has been done, whoever was the last: here the host, with tasks that no device is given. */
+static void host_tasks_end_it_too(void **state)
+{
+    od_level_use named = {0x1000, true, false};
+    od_engine *e = make_engine(NULL, 1);
+    (void)state;
     for (unsigned round = 1; round <= 3; round++) {
         od_submission *first = od_engine_submit(e, "kind", 0, 1, &named, 1),
                       *last = od_engine_submit(e, "kind", 0, 1, &named, 1);
@@ -292,12 +308,67 @@ static void host_tasks_end_it_too(void **state)
     od_engine_destroy(e);
 }
 
+/* What devices have been given stays there in plays, in that order, the task that the engine placed itself included. */
+static void plays_begin_where_the_run_is(void **state)
+{
+    enum { TASKS = 4 };
+    od_task task[TASKS];
+    od_access access[TASKS];
+    od_engine_copy copy;
+    od_engine *e = make_engine(NULL, 1);
+    (void)state;
+    for (unsigned t = 0; t < TASKS; t++) {
+        od_datum *d;
+        assert_int_equal(od_engine_datum(e, 0x1000 * (t + 1), 0x100, &d), OD_OK);
+        access[t] = (od_access){.datum = d, .mode = OD_READ};
+        task[t] = (od_task){.bound = OD_NOWHERE, .duration = 1, .kind = "kind", .naccess = 1, .access = &access[t]};
+        od_engine_task_ready(e, &task[t]);
+    }
+    assert_int_equal(od_engine_copy_make(e, UINT64_MAX, &copy), OD_OK);
+    assert_int_equal(copy.problem.ntasks, TASKS);
+    assert_true(copy.problem.ngiven >= 2 && copy.problem.ngiven < TASKS);
+    for (uint32_t t = 0; t < TASKS; t++)
+        assert_int_equal(copy.problem.tasks[t].bound, t < copy.problem.ngiven ? 0 : OD_NOWHERE);
+    for (uint32_t i = 0; i < copy.problem.ngiven; i++)
+        assert_int_equal(copy.problem.given[i], i);
+    od_engine_copy_free(&copy);
+    od_engine_destroy(e);
+}
+
+/* The program's own are known before a task is ready; else bottom levels count. */
+static void plays_have_the_priorities_of_the_program(void **state)
+{
+    od_level_use named = {0x1000, true, false};
+    (void)state;
+    for (int ranked = 0; ranked < 2; ranked++) {
+        od_engine_copy copy;
+        od_engine *e = make_engine(NULL, 1);
+        od_submission *first = od_engine_submit(e, "kind", 0, 1, &named, 1),
+                      *last = od_engine_submit(e, "kind", 0, 1, &named, 1);
+        if (ranked)
+            od_engine_submission_rank(last, 7);
+        assert_int_equal(od_engine_copy_make(e, UINT64_MAX, &copy), OD_OK);
+        int32_t *priority = od_play_levels(&copy.problem);
+        assert_non_null(priority);
+        assert_true(ranked ? priority[0] == 0 && priority[1] == 7 : priority[0] > priority[1]);
+        free(priority);
+        od_engine_copy_free(&copy);
+        od_engine_unsubmit(e, &first);
+        od_engine_unsubmit(e, &last);
+        od_engine_withdraw(e, first);
+        od_engine_withdraw(e, last);
+        od_engine_destroy(e);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_policy_after_any_other),
         cmocka_unit_test(host_tasks_end_it_too),
         cmocka_unit_test(devices_are_asked_again),
+        cmocka_unit_test(plays_begin_where_the_run_is),
+        cmocka_unit_test(plays_have_the_priorities_of_the_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,6 +134,17 @@ static bool complete(const struct kind *kind, const od_work *work, od_candidate 
     return c->settings.evict != NULL;
 }
 
+od_candidate od_candidates_first(const char *policy, const od_settings *given)
+{
+    char error[256];
+    od_candidate c = {.settings = *given, .policy = policy};
+    od_policy_choose(policy, &c.settings.policy, error, sizeof error);
+    if (given->policy.ahead)
+        c.settings.policy.ahead = given->policy.ahead;
+    od_candidate_name(&c);
+    return c;
+}
+
 unsigned od_candidates(od_candidate *candidates, unsigned most, const od_work *work)
 {
     unsigned count = 0;

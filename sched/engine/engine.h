@@ -406,10 +406,13 @@ void od_engine_settings(const od_engine *engine, od_settings *settings);
 uint64_t od_engine_clock(const od_engine *engine);
 uint64_t od_engine_processor_ns(const od_engine *engine, bool own);
 unsigned od_engine_processors(const od_engine *engine);
+unsigned od_engine_devices(const od_engine *engine);
 od_placeset od_engine_lost(const od_engine *engine);
 double od_engine_known_seconds(const od_engine *engine);
 /* Of more than one known task in eight it is not known what it uses: its depend items do not say it. */
 bool od_engine_is_vague(const od_engine *engine);
+/* Some device loads or computes clearly longer than another. */
+bool od_engine_is_uneven(const od_engine *engine);
 bool od_engine_is_awaited(const od_engine *engine);
 const od_pattern *od_engine_pattern(const od_engine *engine);
 /* By kind of task, as known now. */

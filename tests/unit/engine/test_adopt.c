@@ -242,12 +242,18 @@ static void devices_are_asked_again(void **state)
 
 /* --- ends ------------------------------------------------------------------------------------ */
 
-static unsigned ends;
+static unsigned ends, considered;
 
 static void count_end(void *engine)
 {
     (void)engine;
     ends++;
+}
+
+static void count_considered(void *engine)
+{
+    (void)engine;
+    considered++;
 }
 
 static uint64_t no_time(void *driver)
@@ -256,7 +262,7 @@ static uint64_t no_time(void *driver)
     return 0;
 }
 
-static const od_chooser_ops counting = {itself, nothing, nothing, count_end, none, NULL};
+static const od_chooser_ops counting = {itself, nothing, count_considered, count_end, none, NULL};
 
 static void never(void *driver, od_transfer *transfer)
 {
@@ -361,6 +367,52 @@ static void plays_have_the_priorities_of_the_program(void **state)
     }
 }
 
+/* When no more tasks come, once. */
+static void settings_are_considered_when_the_program_waits(void **state)
+{
+    od_engine *e = make_engine(NULL, 1);
+    (void)state;
+    considered = 0;
+    od_engine_await(e, true);
+    od_engine_await(e, true);
+    assert_int_equal(considered, 1);
+    od_engine_await(e, false);
+    assert_int_equal(considered, 1);
+    od_engine_destroy(e);
+}
+
+static bool is_uneven(const od_topology *topology)
+{
+    od_engine *e = make_engine(topology, topology->ndevices);
+    bool uneven = od_engine_is_uneven(e);
+    od_engine_destroy(e);
+    return uneven;
+}
+
+/* A way of its own for each device. */
+static void slow_devices_and_slow_links_are_uneven(void **state)
+{
+    enum { DEVICES = 2 };
+    (void)state;
+    for (unsigned times = 1; times <= 4; times *= 4) {
+        od_topology *t = od_topology_create(DEVICES);
+        assert_non_null(t);
+        for (unsigned k = 0; k < DEVICES; k++) {
+            uint32_t link = od_topology_add_link(t, k ? 1e9 : 1e9 * times);
+            for (int in = 0; in < 2; in++)
+                assert_int_equal(od_topology_set_way(t, in ? OD_HOST : (int)k, in ? (int)k : OD_HOST,
+                                                     (od_link){(double)INFINITY, 0}, &link, 1),
+                                 OD_OK);
+        }
+        assert_int_equal(is_uneven(t), times > 1);
+        if (times == 1) {
+            t->slowness.times[OD_SPEED_GENERAL][1] = 10;
+            assert_true(is_uneven(t));
+        }
+        od_topology_destroy(t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +421,8 @@ int main(void)
         cmocka_unit_test(devices_are_asked_again),
         cmocka_unit_test(plays_begin_where_the_run_is),
         cmocka_unit_test(plays_have_the_priorities_of_the_program),
+        cmocka_unit_test(settings_are_considered_when_the_program_waits),
+        cmocka_unit_test(slow_devices_and_slow_links_are_uneven),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -206,12 +206,12 @@ static void keep_schedule(struct chooser *c, od_trial *trial)
     c->batch.iteration->draft = s;
 }
 
-/* What a change must bring: much, once devices follow another plan, and more where that went on while it was looked
- * for, which may be of no use to the new one. */
+/* What a change must bring: much, once devices follow another plan, or while more tasks are to come, and more where
+ * that went on while it was looked for, which may be of no use to the new one. */
 static bool is_worth_it(const struct chooser *c, const od_trial *trial)
 {
     double passed = (double)(od_engine_clock(c->e) - c->begun_ns) * 1e-9;
-    double factor = c->done || passed > 0 ? 0.98 : 0.9999;
+    double factor = c->done || passed > 0 || !od_engine_is_awaited(c->e) ? 0.98 : 0.9999;
     const od_prediction *now = trial->present, *best = trial->best;
     return best != now && (!now || passed + best->seconds < factor * now->seconds);
 }

@@ -30,6 +30,44 @@ static void *array(size_t count, size_t size, bool *ok)
     return memory;
 }
 
+/* --- sizes ------------------------------------------------------------------------------- */
+
+static int by_base(const void *a, const void *b)
+{
+    uintptr_t x = (*(od_known_item *const *)a)->base, y = (*(od_known_item *const *)b)->base;
+    return (x > y) - (x < y);
+}
+
+/* A region of the program that begins with the item will be its datum, unless it has other items, too, of which
+ * perhaps not all were known before. */
+static void expect_size(const od_engine *e, od_known_item *item, uintptr_t next)
+{
+    const od_region *region = item->datum ? NULL : od_directory_find_region(e->directory, item->base, 1);
+    if (!region || region->base != item->base)
+        return;
+    if (region->size <= next - item->base)
+        item->size = region->size;
+    else if (item->size == region->size)
+        item->size = 0;
+}
+
+/* Without memory what is known of sizes stays as it is. */
+static void expect_sizes(const od_engine *e)
+{
+    const od_known *known = e->known;
+    uint32_t n = 0;
+    bool any = od_directory_has_regions(e->directory);
+    od_known_item **items = any ? od_malloc((known->nitems + (size_t)1) * sizeof(od_known_item *)) : NULL;
+    for (size_t i = 0; items && i < (size_t)1 << known->bits; i++)
+        for (od_known_item *item = known->bucket[i]; item; item = item->next)
+            items[n++] = item;
+    if (n)
+        qsort(items, n, sizeof(od_known_item *), by_base);
+    for (uint32_t i = 0; i < n; i++)
+        expect_size(e, items[i], i + 1 < n ? items[i + 1]->base : UINTPTR_MAX);
+    free(items);
+}
+
 /* --- tasks ------------------------------------------------------------------------------- */
 
 static bool still_runs(const od_known_task *task)
@@ -400,6 +438,7 @@ od_status od_engine_copy_make(od_engine *e, uint64_t most, od_engine_copy *copy)
 {
     struct copier c = {.e = e, .copy = copy, .now_ns = od_engine_now(e), .starting = starting_seconds(e)};
     *copy = (od_engine_copy){0};
+    expect_sizes(e);
     od_known_predict(e->known);
     if (od_no_device_is_left(e))
         return OD_EDEVICE;

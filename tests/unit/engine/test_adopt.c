@@ -341,6 +341,35 @@ static void plays_begin_where_the_run_is(void **state)
     od_engine_destroy(e);
 }
 
+/* Bytes that plays take the first of two items to have, of which the program has mapped so many from it on. */
+static size_t size_in_plays(size_t mapped)
+{
+    enum { FIRST = 0x10000, SECOND = 0x20000 };
+    od_level_use named[2] = {{FIRST, true, false}, {SECOND, true, false}};
+    od_engine *e = make_engine(NULL, 1);
+    od_section section = {.begin = FIRST, .size = mapped, .origin = FIRST};
+    od_engine_copy copy;
+    if (mapped)
+        assert_int_equal(od_engine_region_open(e, &section, false), OD_OK);
+    od_submission *submission = od_engine_submit(e, "kind", 0, 1, named, 2);
+    assert_int_equal(od_engine_copy_make(e, UINT64_MAX, &copy), OD_OK);
+    size_t bytes = copy.problem.data[copy.problem.accesses[0].datum].bytes;
+    od_engine_copy_free(&copy);
+    od_engine_unsubmit(e, &submission);
+    od_engine_withdraw(e, submission);
+    od_engine_destroy(e);
+    return bytes;
+}
+
+/* An item that has a region of its own is as large as that; of an array it is some part. */
+static void plays_have_the_sizes_of_regions(void **state)
+{
+    (void)state;
+    assert_int_equal(size_in_plays(0x8000), 0x8000);
+    assert_int_equal(size_in_plays(0x10000), 0x10000);
+    assert_int_equal(size_in_plays(0x30000), size_in_plays(0));
+}
+
 /* The program's own are known before a task is ready; else bottom levels count. */
 static void plays_have_the_priorities_of_the_program(void **state)
 {
@@ -421,6 +450,7 @@ int main(void)
         cmocka_unit_test(devices_are_asked_again),
         cmocka_unit_test(plays_begin_where_the_run_is),
         cmocka_unit_test(plays_have_the_priorities_of_the_program),
+        cmocka_unit_test(plays_have_the_sizes_of_regions),
         cmocka_unit_test(settings_are_considered_when_the_program_waits),
         cmocka_unit_test(slow_devices_and_slow_links_are_uneven),
     };

@@ -17,11 +17,11 @@
 #ifndef OD_SCHED_GRAPH_KNOWN_H
 #define OD_SCHED_GRAPH_KNOWN_H
 
+#include "sched/graph/arguments.h"
 #include "sched/graph/durations.h"
 #include "sched/graph/habit.h"
 #include "sched/graph/levels.h"
 #include "sched/graph/pattern.h"
-#include "sched/graph/sizes.h"
 #include "sched/task.h"
 
 typedef struct od_known_item {
@@ -104,7 +104,7 @@ typedef struct od_known {
     od_pattern pattern; /* of what has been submitted since all was done */
     od_pattern_met met; /* likewise */
     od_durations durations;
-    od_sizes sizes;
+    od_arguments arguments;
     od_habits habits;
     uint32_t nvague; /* tasks that are vague */
     uint64_t sized; /* data that it is the mean of */
@@ -133,7 +133,7 @@ void od_known_pin(od_known_task *task);
 void od_known_unpin(od_known_task *task);
 /* Not planned for a device, not with the engine, and not gone. */
 bool od_known_is_open(const od_known_task *task);
-/* All tasks take what is known by now of their kind, and so do data that no task has used yet. */
+/* All tasks take what is known by now of their kind, and so does what they use. */
 void od_known_predict(od_known *known);
 /* It is done or will never come. */
 void od_known_done(od_known *known, od_known_task *task);

@@ -163,6 +163,7 @@ static od_status make_engine(simulation *s)
                                .recompute = m->recompute,
                                .early = m->recording || m->results == SIM_RESULTS_EARLY ? worth_sending : 0,
                                .slots = m->platform->slots,
+                               .singly = m->recording != NULL,
                                .cpus = m->cpus,
                                .processors = m->processors,
                                .ranked = m->recursive != NULL,

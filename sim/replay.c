@@ -458,11 +458,14 @@ static void create(simulation *s, uint32_t n)
     if (node->task != SIM_NO_TASK)
         s->task[node->task].created_ns = sim_now_ns();
     const od_task *task = node->task != SIM_NO_TASK ? &s->task[node->task] : &(od_task){0};
+    od_submission **submission = &s->replay->node[n].submission;
     if (node->seconds > 0 || ((s->machine->guard || s->machine->spill_limit) && node->task != SIM_NO_TASK))
-        s->replay->node[n].submission = od_engine_submit(s->engine, task->kind, task->speed_class, node->seconds,
-                                                         s->replay->r->uses + node->first_use, node->nuses);
+        *submission = od_engine_submit(s->engine, task->kind, task->speed_class, node->seconds,
+                                       s->replay->r->uses + node->first_use, node->nuses);
     else
         announce(s, n);
+    if (node->task != SIM_NO_TASK)
+        od_engine_submission_rank(*submission, s->graph->tasks[node->task].priority);
     if (!s->replay->same && (node->task != SIM_NO_TASK || s->replay->node[n].first_step))
         pass(s, n);
     else

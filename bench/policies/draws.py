@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The policy auto against all others, on random machines and cases, simulated.
 
-usage: draws.py [--seconds S] [--seed N] [--first N] [--workloads NAME...] [--graphs FILE...] [--sim PROGRAM]
+usage: draws.py [--seconds S] [--seed N] [--first N] [--wide] [--workloads NAME...] [--graphs FILE...] [--sim PROGRAM]
 
 Draws machines (1 to 16 devices, of which one in four has unequal ones; shared, half-duplex, per-pair, tree-shaped and
 switched links, or links of unequal speed) and cases (workload or recorded run, size, memory from eight tiles to plenty) until the time is over, and
 runs each under auto and under every other policy and setting of SETTINGS. Prints a line per draw (its number, ratio of
 auto to the best of the others, 1 is as fast, and which that was), then how many draws reach 0.99, and the least ratio.
-A draw's number, the seed and --workloads make it: --first begins with another one.
+A draw's number, the seed and --workloads make it: --first begins with another one. With --wide machines and cases are
+those of wide.py, instead.
 Exit codes: 0 at least 95 % of the draws reach 0.99 and all of them 0.95, 1 they do not.
 """
 
@@ -22,6 +23,7 @@ import tempfile
 import time
 
 import simulator
+import wide
 
 PLATFORMS = pathlib.Path(__file__).resolve().parents[2] / "sim" / "platforms"
 POLICIES = ("darts", "darts:alg12", "stationary", "dmdas", "dmdas+luf", "dmdas:bus+luf", "dmdar", "dmdar+luf", "lws",
@@ -105,6 +107,8 @@ def memory(rng):
 def draw(options, make, number, folder):
     """Options of one case, and the machine in words."""
     rng = random.Random(f"{options.seed} {number}")
+    if options.wide:
+        return wide.draw(make, rng, folder)
     platform, devices = machine(make, rng)
     with_speeds(platform, rng)
     path = folder / "machine.xml"
@@ -159,6 +163,7 @@ def parser_of(name, about):
     parser.add_argument("--seconds", type=float, default=600, help="how long to draw (default: 600)")
     parser.add_argument("--seed", type=int, default=1, help="of the draws (default: 1)")
     parser.add_argument("--first", type=int, default=0, help="number of the first draw (default: 0)")
+    parser.add_argument("--wide", action="store_true", help="stranger machines, and programs of more shapes")
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=WORKLOADS, help="to draw from (default: all)")
     parser.add_argument("--graphs", nargs="+", default=[RECORDED], help="runs recorded with OMPDARTS_RECORD")
     simulator.add_argument(parser)

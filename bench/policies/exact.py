@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The oracle of the library against SimGrid, on the random machines and cases of draws.py.
 
-usage: exact.py [--seconds S] [--seed N] [--first N] [--sim PROGRAM]
+usage: exact.py [--seconds S] [--seed N] [--first N] [--wide] [--sim PROGRAM]
 
 Runs each draw under every policy of draws.py with all its devices, in SimGrid and in the library's own model of the
 machine (`ompdarts sim --model oracle`). Prints a line per draw: its number, in how many runs the makespans are the same

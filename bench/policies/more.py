@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Is a program slower with more devices under the policy auto? On the random machines and cases of draws.py, simulated.
 
-usage: more.py [--seconds S] [--seed N] [--first N] [--workloads NAME...] [--graphs FILE...]
+usage: more.py [--seconds S] [--seed N] [--first N] [--wide] [--workloads NAME...] [--graphs FILE...]
                [--sim PROGRAM] [--policy P]
 
 Runs each draw with its first device, its first two, and so on. Prints a line per draw: its number, the largest ratio of the

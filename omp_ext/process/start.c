@@ -134,6 +134,7 @@ static od_status start_engine(void)
         .cpus = od_cpu_workers(),
         .slots = asynchronous ? 2 : 1, /* one runs, the next is queued behind it */
         .in_turn = true,
+        .singly = true,
         .processors = od_thread_processors(),
         .peer = od_runtime.backend.ops->peer,
         .pins = od_runtime.backend.ops->release_host != NULL,

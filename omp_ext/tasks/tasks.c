@@ -113,6 +113,19 @@ static void note_wait(od_record *record, bool waits)
 
 /* --- submission -------------------------------------------------------------- */
 
+/* With the program's own priority, where it gives any. */
+static od_submission *submit(od_engine *engine, const od_record *record, double seconds, const od_level_use *uses)
+{
+    od_submission *submission = od_engine_submit(engine, record->code, od_kernel_speeds_class(record->code), seconds,
+                                                 uses, (uint32_t)record->ndepends);
+    const od_kmp_task *task = record->task;
+    od_priority_mode mode = od_runtime_options()->priority;
+    bool clause = record->flags & OD_TASK_PRIORITY;
+    if (clause || mode != OD_PRIORITY_AUTO)
+        od_engine_submission_rank(submission, clause && mode != OD_PRIORITY_NONE ? task->data.priority : 0);
+    return submission;
+}
+
 /* The scheduler does not see data constructs: no device needs data for them, so they are no reason to keep any
  * there. */
 void od_task_submit(od_record *record)
@@ -129,8 +142,7 @@ void od_task_submit(od_record *record)
     record->schedules = schedules(record);
     note_wait(record, record->submitted);
     if (record->submitted)
-        record->submission = od_engine_submit(engine, record->code, od_kernel_speeds_class(record->code), seconds, uses,
-                                              (uint32_t)record->ndepends);
+        record->submission = submit(engine, record, seconds, uses);
     if (record->shares_nothing)
         od_construct_submit(engine, record);
     od_runtime_unlock();

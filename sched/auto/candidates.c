@@ -134,6 +134,17 @@ static bool complete(const struct kind *kind, const od_work *work, od_candidate 
     return c->settings.evict != NULL;
 }
 
+od_candidate od_candidates_first(const char *policy, const od_settings *given)
+{
+    char error[256];
+    od_candidate c = {.settings = *given, .policy = policy};
+    od_policy_choose(policy, &c.settings.policy, error, sizeof error);
+    if (given->policy.ahead)
+        c.settings.policy.ahead = given->policy.ahead;
+    od_candidate_name(&c);
+    return c;
+}
+
 unsigned od_candidates(od_candidate *candidates, unsigned most, const od_work *work)
 {
     unsigned count = 0;
@@ -168,11 +179,13 @@ unsigned od_candidates_alike(od_candidate *candidates, unsigned most, const od_c
 enum { POLICIES = OD_CANDIDATES_POLICIES };
 
 static const char *const policies[POLICIES][2] = {
-    {"darts", "luf"},       {"dmdas", "luf"},         {"dmdas", "lru"}, {"dmdas:bus", "luf"},
-    {"dmdar", "luf"},       {"stationary", "belady"}, {"lws", "luf"},   {"darts:alg12", "luf"},
-    {"dmdas:bus=3", "luf"}, {"dmdar", "lru"},         {"lws", "lru"},   {"ap", "luf"},
-    {"dmdar:bus", "luf"},   {"eager", "lru"},         {"ap", "lru"},    {"eager", "luf"},
-    {owners, "belady"}};
+    {"darts", "luf"},         {"dmdas", "luf"},   {"dmdas", "lru"},       {"dmdas:bus", "luf"},   {"dmdar", "luf"},
+    {"stationary", "belady"}, {"lws", "luf"},     {"darts:alg12", "luf"}, {"dmdas:bus=3", "luf"}, {"dmdar", "lru"},
+    {"lws", "lru"},           {"ap", "luf"},      {"dmdar:bus", "luf"},   {"eager", "lru"},       {"ap", "lru"},
+    {"eager", "luf"},         {owners, "belady"}, {"dmda", "lru"},        {"mhfp", "belady"},     {"hfp", "belady"},
+    {"mst", "belady"},        {"rcm", "belady"}};
+
+enum { FIRST_SLOW = POLICIES - 4 };
 
 const char *od_candidates_policy(const char *name)
 {
@@ -196,9 +209,10 @@ bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_w
 {
     enum { ACTIVE = 3 };
     static const uint64_t ahead[] = {0, 3, 12, 1, 36};
-    struct kind kind = {.ahead = ahead[number / ACTIVE / POLICIES]};
-    kind.policy = policies[number / ACTIVE % POLICIES][0];
-    kind.rule = policies[number / ACTIVE % POLICIES][1];
+    unsigned i = number / ACTIVE % POLICIES;
+    struct kind kind = {.ahead = ahead[number / ACTIVE / POLICIES], .slow = i >= FIRST_SLOW};
+    kind.policy = policies[i][0];
+    kind.rule = policies[i][1];
     if (!complete(&kind, work, candidate))
         return false;
     if (number % ACTIVE == 0)
@@ -218,8 +232,8 @@ bool od_candidates_on_set(unsigned number, od_placeset devices, const od_work *w
         uint64_t ahead;
     } variants[] = {{.more = 0}, {.more = 1}, {.more = 5}, {.ahead = 1}, {.buffer = 1, .ahead = 1}};
     const struct variant *v = &variants[number / POLICIES];
-    const char *const *policy = policies[number % POLICIES];
-    struct kind kind = {.policy = policy[0], .rule = policy[1], .ahead = v->ahead};
+    unsigned i = number % POLICIES;
+    struct kind kind = {policies[i][0], policies[i][1], v->ahead, 0, i >= FIRST_SLOW};
     if (work->given->active > 0 || !complete(&kind, work, candidate))
         return false;
     candidate->settings.buffer = v->buffer ? v->buffer : candidate->settings.buffer + v->more;

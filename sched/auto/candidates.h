@@ -29,6 +29,8 @@ typedef struct od_work {
 bool od_candidate_is_same(const od_candidate *a, const od_candidate *b);
 /* Sets its name. */
 void od_candidate_name(od_candidate *candidate);
+/* A policy as it is by itself, but for what stays of what is given: with it a run begins. */
+od_candidate od_candidates_first(const char *policy, const od_settings *given);
 /* What may be worth a try, the most promising first, at most so many; returns how many there are. */
 unsigned od_candidates(od_candidate *candidates, unsigned most, const od_work *work);
 /* Those that differ from the best of them in one thing: active devices, lookahead, or task buffer. */
@@ -40,7 +42,7 @@ unsigned od_candidates_alike(od_candidate *candidates, unsigned most, const od_c
 
 /* The other combinations of policy and rule, lookahead, and active devices (those of the best, all, as many as load
  * fastest), one by one. False: this one is not to be tried; there are none from OD_CANDIDATES_GRID on. */
-enum { OD_CANDIDATES_POLICIES = 17, OD_CANDIDATES_GRID = OD_CANDIDATES_POLICIES * 5 * 3 };
+enum { OD_CANDIDATES_POLICIES = 22, OD_CANDIDATES_GRID = OD_CANDIDATES_POLICIES * 5 * 3 };
 bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_work *work, od_candidate *candidate);
 /* Policies and rules with several task buffers and lookaheads on these devices, one by one. False: this one is not to
  * be tried; there are none from OD_CANDIDATES_ON_SET on. */

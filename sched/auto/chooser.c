@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEWEST_TASKS = 16, FEWEST_AWAITED = 1, MOST_TASKS = 200000 };
+enum { FEWEST_TASKS = 16, FEWEST_BY_DEVICE = 4, FEWEST_AWAITED = 1, MOST_TASKS = 200000 };
 
 struct chooser {
     od_engine *e;
@@ -50,6 +50,7 @@ struct chooser {
         bool first;              /* in another process: data will be where they were this time */
         bool changed;            /* other settings have been adopted, after its beginning */
         bool tried;              /* better settings have been looked for */
+        uint64_t submitted;      /* tasks of it, when the last choice was begun */
         unsigned position;       /* in the list of candidates, where there was no more time */
         od_candidate settings;   /* that count since most of it was left */
     } batch;
@@ -205,12 +206,12 @@ static void keep_schedule(struct chooser *c, od_trial *trial)
     c->batch.iteration->draft = s;
 }
 
-/* What a change must bring: much, once devices follow another plan, and more where that went on while it was looked
- * for, which may be of no use to the new one. */
+/* What a change must bring: much, once devices follow another plan, or while more tasks are to come, and more where
+ * that went on while it was looked for, which may be of no use to the new one. */
 static bool is_worth_it(const struct chooser *c, const od_trial *trial)
 {
     double passed = (double)(od_engine_clock(c->e) - c->begun_ns) * 1e-9;
-    double factor = c->done || passed > 0 ? 0.98 : 0.9999;
+    double factor = c->done || passed > 0 || !od_engine_is_awaited(c->e) ? 0.98 : 0.9999;
     const od_prediction *now = trial->present, *best = trial->best;
     return best != now && (!now || passed + best->seconds < factor * now->seconds);
 }
@@ -390,6 +391,20 @@ static void forget_iterations(struct chooser *c)
     leave_schedule(c);
 }
 
+/* Known tasks that say something about those to come: more than devices are given at once. */
+static uint64_t fewest(const struct chooser *c)
+{
+    uint64_t many = FEWEST_BY_DEVICE * (uint64_t)od_engine_devices(c->e);
+    return od_engine_is_awaited(c->e) ? FEWEST_AWAITED : many > FEWEST_TASKS ? many : FEWEST_TASKS;
+}
+
+/* More tasks are known than there were. While the program waits no others come. */
+static bool has_grown(const struct chooser *c, uint64_t known)
+{
+    uint64_t more = od_engine_pattern(c->e)->tasks - c->batch.submitted;
+    return known >= 2 * c->known || (od_engine_is_awaited(c->e) && more > 0 && 8 * more >= known);
+}
+
 /* There is enough for a choice, and a reason. */
 static bool is_due(struct chooser *c, const od_engine_stats *stats, uint64_t now_ns)
 {
@@ -402,10 +417,9 @@ static bool is_due(struct chooser *c, const od_engine_stats *stats, uint64_t now
         return known >= FEWEST_TASKS && known <= MOST_TASKS && is_due_again(c, known);
     if (known < c->known / 4)
         c->known = known; /* another batch may come */
-    if (was_wrong(c, stats->tasks, now_ns) || guessed_wrong(c, stats->tasks) || known >= 2 * c->known)
+    if (was_wrong(c, stats->tasks, now_ns) || guessed_wrong(c, stats->tasks) || has_grown(c, known))
         start_over(c);
-    uint64_t fewest = od_engine_is_awaited(c->e) ? FEWEST_AWAITED : FEWEST_TASKS;
-    return known >= fewest && known <= MOST_TASKS && c->again;
+    return known >= fewest(c) && known <= MOST_TASKS && c->again;
 }
 
 static void begin_choice(struct chooser *c, const od_engine_stats *stats, uint64_t now_ns)
@@ -426,6 +440,7 @@ static void begin_choice(struct chooser *c, const od_engine_stats *stats, uint64
     c->batch.tried = true;
     c->lost = od_engine_lost(c->e);
     c->known = known;
+    c->batch.submitted = od_engine_pattern(c->e)->tasks;
     c->done = stats->tasks;
     c->played = *od_engine_durations(c->e);
     c->begun_ns = now_ns;
@@ -557,27 +572,22 @@ static void consider(void *chooser)
 
 static void *create(void *engine)
 {
-    enum { FEW = 4 };
     static const double copy_ns = 500, play_ns = 2000; /* of a task; to begin with */
-    char error[256];
     struct chooser *c = od_calloc(1, sizeof *c);
     if (!c)
         return NULL;
     c->e = engine;
     c->copy_ns = copy_ns;
     c->play_ns = play_ns;
-    c->look_at = FEW;
+    c->look_at = 4;
     od_engine_settings(c->e, &c->given);
     c->created_ns = od_engine_clock(c->e);
     c->created_processor_ns = od_engine_processor_ns(c->e, false);
-    c->current = (od_candidate){.settings = c->given, .policy = "darts"};
-    od_policy_choose(c->current.policy, &c->current.settings.policy, error, sizeof error);
-    c->next = c->current;
-    c->current.settings.policy.ahead = c->given.policy.ahead;
-    c->pending = !c->given.policy.ahead; /* then as far as darts does by itself */
-    od_candidate_name(&c->next);
-    od_candidate_name(&c->current);
-    c->plain = c->current;
+    c->current = od_candidates_first("darts", &c->given);
+    c->next = od_candidates_first(od_engine_is_uneven(c->e) ? "dmdas" : "darts", &c->given);
+    c->current.settings.policy.ahead = c->given.policy.ahead; /* of `auto` itself */
+    c->pending = !od_candidate_is_same(&c->current, &c->next);
+    c->plain = c->next;
     return c;
 }
 

@@ -95,6 +95,13 @@ static double compute_rate(const od_topology *t, unsigned k)
     return 1 / od_slowness_of(&t->slowness, OD_SPEED_GENERAL, k);
 }
 
+static double none(const od_topology *t, unsigned k)
+{
+    (void)t;
+    (void)k;
+    return 1;
+}
+
 /* Of each size the devices whose rates are highest, of equals the first. */
 static void add_fastest(const od_topology *t, od_placeset among, od_device_sets *sets,
                         double (*rate)(const od_topology *, unsigned))
@@ -117,12 +124,25 @@ void od_device_sets_find(const od_topology *t, od_placeset among, od_device_sets
     *sets = (od_device_sets){.most = n <= OD_SETS_DEVICES ? n : 0, .count[0] = 1};
     add_fastest(t, among, sets, load_rate);
     add_fastest(t, among, sets, compute_rate);
+    add_fastest(t, among, sets, none);
     for (unsigned size = 1; size <= sets->most; size++)
         for (unsigned i = 0; i < sets->count[size - 1]; i++) {
             od_placeset smaller = sets->set[size - 1][i];
             for (od_placeset_walk at = od_placeset_begin(od_placeset_minus(among, smaller)); od_placeset_next(&at);)
                 add(t, sets->set[size], &sets->count[size], OD_SETS_ALIKE_MOST, od_placeset_with(smaller, at.place));
         }
+}
+
+od_placeset od_device_sets_mirror(od_placeset among, od_placeset set)
+{
+    od_placeset mirrored = OD_NO_PLACES;
+    unsigned device[OD_MAX_DEVICES], n = 0, i = 0;
+    for (od_placeset_walk at = od_placeset_begin(among); od_placeset_next(&at);)
+        device[n++] = at.place;
+    for (od_placeset_walk at = od_placeset_begin(among); od_placeset_next(&at); i++)
+        if (od_placeset_has(set, at.place))
+            od_placeset_add(&mirrored, device[n - 1 - i]);
+    return mirrored;
 }
 
 unsigned od_device_sets_near(const od_topology *t, od_placeset among, od_placeset set, od_placeset *near)

@@ -4,9 +4,9 @@
  *
  * Two sets are alike if their devices are as fast, have the same ways to the host, share as much of them with each
  * other, and have the same ways between each other: a renumbering of the devices then turns one into the other. Of each
- * size the devices with the fastest ways from the host come first, and those that compute fastest, as where all are
- * different there are more kinds than can be listed. Others are grown by one device from one of each kind of the sets
- * before.
+ * size the devices with the fastest ways from the host come first, those that compute fastest, and the first ones, all
+ * that a program has which uses so many: where all are different there are more kinds than can be listed. Others are
+ * grown by one device from one of each kind of the sets before.
  */
 #ifndef OD_SCHED_AUTO_SETS_H
 #define OD_SCHED_AUTO_SETS_H
@@ -26,6 +26,8 @@ typedef struct od_device_sets {
 
 /* Of the devices `among`. */
 void od_device_sets_find(const od_topology *topology, od_placeset among, od_device_sets *sets);
+/* Of the devices `among` the last where `set` has the first, and so on: policies decide ties by number. */
+od_placeset od_device_sets_mirror(od_placeset among, od_placeset set);
 /* Those with one device more or less than `set`, one of each kind: at most OD_SETS_DEVICES. Returns how many. */
 unsigned od_device_sets_near(const od_topology *topology, od_placeset among, od_placeset set, od_placeset *near);
 

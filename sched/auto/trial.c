@@ -125,20 +125,28 @@ static bool try_grid(od_trial *t)
     return t->leader != best;
 }
 
-/* Every policy on fewer and fewer devices, on a set of each kind; there must be room for what is near the best. Those
- * kinds come first that each number of devices has: the fastest ones. */
-static bool try_sets(od_trial *t)
+/* There must be room for what is near the best. */
+static void try_set(od_trial *t, od_placeset set)
 {
     enum { MOST = OD_TRIAL_MOST - 8 * OD_CANDIDATES_MAX };
-    od_device_sets sets;
     od_candidate candidate;
+    for (unsigned c = 0; c < OD_CANDIDATES_ON_SET && t->ntried < MOST && !is_enough(t); c++)
+        if (od_candidates_on_set(c, set, &t->work, &candidate))
+            try_one(t, &candidate);
+}
+
+/* Every policy on fewer and fewer devices, on a set of each kind. Those kinds come first that each number of devices
+ * has: the fastest ones. */
+static bool try_sets(od_trial *t)
+{
+    od_device_sets sets;
+    od_placeset among = od_candidates_devices(&t->work);
     const od_prediction *best = t->leader;
-    od_device_sets_find(t->work.topology, od_candidates_devices(&t->work), &sets);
-    for (unsigned i = 0; i < OD_SETS_ALIKE_MOST && !is_enough(t); i++)
-        for (unsigned n = sets.most; n-- > 1 && !is_enough(t) && t->ntried < MOST;)
-            for (unsigned c = 0; i < sets.count[n] && c < OD_CANDIDATES_ON_SET; c++)
-                if (od_candidates_on_set(c, sets.set[n][i], &t->work, &candidate))
-                    try_one(t, &candidate);
+    od_device_sets_find(t->work.topology, among, &sets);
+    for (unsigned i = 0; i < OD_SETS_ALIKE_MOST; i++)
+        for (unsigned n = sets.most; n-- > 1;)
+            for (unsigned mirrored = 0; i < sets.count[n] && mirrored < 2; mirrored++)
+                try_set(t, mirrored ? od_device_sets_mirror(among, sets.set[n][i]) : sets.set[n][i]);
     return t->leader != best;
 }
 

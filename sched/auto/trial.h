@@ -22,7 +22,7 @@
 #include "sched/engine/copy.h"
 #include "sched/phase/findings.h"
 
-enum { OD_TRIAL_MOST = 4096 };
+enum { OD_TRIAL_MOST = 8192 };
 
 typedef struct od_prediction {
     od_candidate candidate;

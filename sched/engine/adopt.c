@@ -12,6 +12,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* Tasks that the policy owns. */
@@ -193,6 +194,11 @@ unsigned od_engine_processors(const od_engine *e)
     return e->config.processors;
 }
 
+unsigned od_engine_devices(const od_engine *e)
+{
+    return e->config.ndevices;
+}
+
 od_placeset od_engine_lost(const od_engine *e)
 {
     return e->lost;
@@ -212,6 +218,21 @@ bool od_engine_is_vague(const od_engine *e)
     enum { FEW = 8 };
     uint64_t known = e->stats.waiting + e->stats.unfinished;
     return e->known->nvague > known / FEW;
+}
+
+bool od_engine_is_uneven(const od_engine *e)
+{
+    static const double clearly = 1.5;
+    double least = (double)INFINITY, most = 0, fastest = (double)INFINITY, slowest = 0;
+    for (unsigned k = 0; k < e->config.ndevices; k++) {
+        double bandwidth = od_engine_link(e, OD_HOST, (int)k)->bandwidth;
+        double times = od_policy_slowness(&e->env, OD_SPEED_GENERAL, k);
+        least = fmin(least, bandwidth);
+        most = fmax(most, bandwidth);
+        fastest = fmin(fastest, times);
+        slowest = fmax(slowest, times);
+    }
+    return most > clearly * least || slowest > clearly * fastest;
 }
 
 bool od_engine_is_awaited(const od_engine *e)

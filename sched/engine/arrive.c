@@ -136,7 +136,7 @@ static void emit_created(od_engine *e, od_task *t)
         od_emit(e, (od_event){.kind = OD_EVENT_TASK_CREATED, .ns = t->created_ns, .place = t->place, .task = t});
 }
 
-void od_arrive(od_engine *e, od_task *t)
+static void arrive(od_engine *e, od_task *t)
 {
     bool again = t->failed;
     share_with_outer(t);
@@ -164,6 +164,22 @@ void od_arrive(od_engine *e, od_task *t)
         emit_created(e, t);
     od_emit_task(e, OD_EVENT_TASK_READY, t);
     od_recipe_stop(e, t);
+}
+
+void od_arrive(od_engine *e, od_task *t)
+{
+    arrive(e, t);
     if (!od_admit_waits(e, t))
         place(e, t);
+}
+
+void od_arrive_given(od_engine *e, od_task *t, unsigned k)
+{
+    arrive(e, t);
+    od_hook_forced(e, t);
+    for (uint32_t i = 0; i < t->naccess; i++)
+        if (t->access[i].datum->replica[k].state == OD_ABSENT)
+            od_hook_incoming(e, t->access[i].datum, k);
+    od_buffer_put(e, t, k, false);
+    e->room = e->device[k].buffer.count > e->room ? e->device[k].buffer.count : e->room;
 }

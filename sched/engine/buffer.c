@@ -8,6 +8,7 @@
 void od_buffer_force(od_engine *e, od_task *t, unsigned k)
 {
     t->state = OD_TASK_READY;
+    od_hook_forced(e, t);
     od_list_push_back(&e->device[k].forced, &t->link);
     od_placeset_add(&e->forced, k);
     od_placeset_add(&e->todo, k);

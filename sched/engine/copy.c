@@ -17,7 +17,8 @@ struct copier {
     uint32_t *number;             /* by id of known tasks: in the copy plus one */
     uint32_t *of_datum, *of_item; /* likewise of data, and of items that have none yet */
     const od_datum **datum;       /* by id: those that matter */
-    uint32_t ndata, naccesses, nafter, nlater;
+    uint32_t ndata, naccesses, nafter, nlater, ngiven, nloading;
+    bool ranked; /* some task is */
     uint64_t now_ns;
     double starting; /* seconds for which a task keeps a device beside its code */
 };
@@ -27,6 +28,44 @@ static void *array(size_t count, size_t size, bool *ok)
     void *memory = od_calloc(count + 1, size);
     *ok &= memory != NULL;
     return memory;
+}
+
+/* --- sizes ------------------------------------------------------------------------------- */
+
+static int by_base(const void *a, const void *b)
+{
+    uintptr_t x = (*(od_known_item *const *)a)->base, y = (*(od_known_item *const *)b)->base;
+    return (x > y) - (x < y);
+}
+
+/* A region of the program that begins with the item will be its datum, unless it has other items, too, of which
+ * perhaps not all were known before. */
+static void expect_size(const od_engine *e, od_known_item *item, uintptr_t next)
+{
+    const od_region *region = item->datum ? NULL : od_directory_find_region(e->directory, item->base, 1);
+    if (!region || region->base != item->base)
+        return;
+    if (region->size <= next - item->base)
+        item->size = region->size;
+    else if (item->size == region->size)
+        item->size = 0;
+}
+
+/* Without memory what is known of sizes stays as it is. */
+static void expect_sizes(const od_engine *e)
+{
+    const od_known *known = e->known;
+    uint32_t n = 0;
+    bool any = od_directory_has_regions(e->directory);
+    od_known_item **items = any ? od_malloc((known->nitems + (size_t)1) * sizeof(od_known_item *)) : NULL;
+    for (size_t i = 0; items && i < (size_t)1 << known->bits; i++)
+        for (od_known_item *item = known->bucket[i]; item; item = item->next)
+            items[n++] = item;
+    if (n)
+        qsort(items, n, sizeof(od_known_item *), by_base);
+    for (uint32_t i = 0; i < n; i++)
+        expect_size(e, items[i], i + 1 < n ? items[i + 1]->base : UINTPTR_MAX);
+    free(items);
 }
 
 /* --- tasks ------------------------------------------------------------------------------- */
@@ -130,6 +169,17 @@ static double host_seconds_of(const struct copier *c, const od_known_task *known
     return fmax(seconds - (t && t->place == OD_HOST ? passed_of(c, known) : 0), least);
 }
 
+/* The device whose buffer it is to enter next; OD_NOWHERE: none. */
+static int forced_to(const od_engine *e, const od_task *t)
+{
+    od_placeset_walk at = od_placeset_begin(e->forced);
+    while (od_placeset_next(&at))
+        od_list_each(it, &e->device[at.place].forced)
+            if (od_container_of(it, od_task, link) == t)
+                return (int)at.place;
+    return OD_NOWHERE;
+}
+
 static int bound_of(const struct copier *c, const od_known_task *known)
 {
     if (!known->task)
@@ -137,7 +187,8 @@ static int bound_of(const struct copier *c, const od_known_task *known)
     if (c->e->config.cpus && known->taken && known->task->place == OD_HOST)
         return OD_HOST;
     bool given = known->taken && known->task->place >= 0 && known->task->place < OD_SPILL;
-    int place = given ? known->task->place : known->task->bound;
+    int forced = known->taken && !given ? forced_to(c->e, known->task) : OD_NOWHERE;
+    int place = given ? known->task->place : forced != OD_NOWHERE ? forced : known->task->bound;
     return place >= 0 && od_device_is_lost(c->e, place) ? OD_NOWHERE : place;
 }
 
@@ -218,10 +269,37 @@ static void add_task(struct copier *c, uint32_t t)
     task->bound = bound_of(c, known);
     task->given = known->task && task->bound != known->task->bound;
     task->passed = passed_of(c, known);
+    task->priority = known->task ? known->task->priority : known->priority;
+    c->ranked |= known->ranked;
     task->first_access = c->naccesses;
     task->naccess = known->nuses;
     for (uint32_t i = 0; i < known->nuses; i++)
         c->copy->accesses[c->naccesses++] = (od_play_access){number_of(c, known->uses[i].item), known->uses[i].mode};
+}
+
+static void add_given(struct copier *c, const od_list *tasks)
+{
+    od_list_each(it, tasks) {
+        const od_known_task *known = od_container_of(it, od_task, link)->known;
+        uint32_t number = known ? c->number[known->id] : 0;
+        if (number && c->copy->tasks[number - 1].bound != OD_NOWHERE) /* not of a lost device */
+            c->copy->given[c->ngiven++] = number - 1;
+    }
+}
+
+/* Those that run, then those that are next. */
+static void add_buffers(struct copier *c)
+{
+    for (uint32_t t = 0; t < c->ntasks; t++) {
+        const od_task *task = c->task[t]->task;
+        int bound = c->copy->tasks[t].bound;
+        if (task && task->state == OD_TASK_RUNNING && bound != OD_HOST && bound != OD_NOWHERE)
+            c->copy->given[c->ngiven++] = t;
+    }
+    for (unsigned k = 0; k < c->e->config.ndevices; k++) {
+        add_given(c, &c->e->device[k].committed);
+        add_given(c, &c->e->device[k].buffer);
+    }
 }
 
 /* What is leaving counts as gone. */
@@ -237,10 +315,19 @@ static void add_resident(struct copier *c)
             uint32_t d = c->of_datum[r->datum->id];
             if (r->state == OD_LEAVING)
                 continue;
-            c->copy->loading[count] = r->state == OD_LOADING;
             c->copy->resident[count++] = d;
         }
         c->copy->nresident[k] = count - first;
+    }
+}
+
+static void add_loading(struct copier *c)
+{
+    od_list_each(it, &c->e->transfers) {
+        const od_transfer *x = od_container_of(it, od_transfer, link);
+        if (x->kind == OD_LOAD && x->to < OD_SPILL && !od_device_is_lost(c->e, x->to) &&
+            x->datum->replica[x->to].state == OD_LOADING)
+            c->copy->loading[c->nloading++] = (od_play_load){c->of_datum[x->datum->id], (unsigned)x->to, x->demanded};
     }
 }
 
@@ -298,14 +385,19 @@ static void fill_problem(struct copier *c)
                                       .ndata = c->ndata,
                                       .naccesses = c->naccesses,
                                       .nafter = c->nafter,
+                                      .ranked = c->ranked,
+                                      .given = copy->given,
+                                      .ngiven = c->ngiven,
                                       .resident = copy->resident,
                                       .nresident = copy->nresident,
                                       .loading = copy->loading,
+                                      .nloading = c->nloading,
                                       .topology = copy->topology,
                                       .ndevices = config->ndevices,
                                       .slots = config->slots,
                                       .cpus = cpus_of(c->e),
                                       .in_turn = config->in_turn,
+                                      .singly = config->singly,
                                       .memory = config->memory,
                                       .alignment = config->alignment,
                                       .peer = config->peer,
@@ -329,8 +421,9 @@ static bool allocate(struct copier *c)
     copy->after = array(c->nafter, sizeof *copy->after, &ok);
     copy->data = array((size_t)limit + e->known->item_ids.bound, sizeof *copy->data, &ok);
     copy->resident = array(nresident, sizeof *copy->resident, &ok);
+    copy->given = array(c->ntasks, sizeof *copy->given, &ok);
     copy->nresident = array(e->config.ndevices, sizeof *copy->nresident, &ok);
-    copy->loading = array(nresident, sizeof *copy->loading, &ok);
+    copy->loading = array(e->transfers.count, sizeof *copy->loading, &ok);
     c->of_datum = array(limit, sizeof *c->of_datum, &ok);
     c->datum = array(limit, sizeof *c->datum, &ok);
     c->of_item = array(e->known->item_ids.bound, sizeof *c->of_item, &ok);
@@ -346,7 +439,9 @@ static void fill(struct copier *c)
         add_task(c, t);
     for (uint32_t t = 0; t < c->ntasks; t++)
         add_after(c, c->task[t], &c->copy->tasks[t]);
+    add_buffers(c);
     add_resident(c);
+    add_loading(c);
     fill_problem(c);
 }
 
@@ -354,6 +449,7 @@ od_status od_engine_copy_make(od_engine *e, uint64_t most, od_engine_copy *copy)
 {
     struct copier c = {.e = e, .copy = copy, .now_ns = od_engine_now(e), .starting = starting_seconds(e)};
     *copy = (od_engine_copy){0};
+    expect_sizes(e);
     od_known_predict(e->known);
     if (od_no_device_is_left(e))
         return OD_EDEVICE;
@@ -376,6 +472,7 @@ void od_engine_copy_free(od_engine_copy *copy)
     free(copy->accesses);
     free(copy->data);
     free(copy->after);
+    free(copy->given);
     free(copy->resident);
     free(copy->nresident);
     free(copy->loading);

@@ -11,7 +11,8 @@ typedef struct od_engine_copy {
     od_play_access *accesses;
     od_play_datum *data;
     uint32_t *after, *resident, *nresident;
-    bool *loading;
+    od_play_load *loading;
+    uint32_t *given;
     od_topology *topology;
 } od_engine_copy;
 

@@ -136,6 +136,7 @@ typedef struct od_engine_config {
     unsigned slots;    /* tasks that may run at once on a device */
     bool devices_only; /* as in od_settings */
     bool in_turn;      /* a device computes one of these at a time, the others are queued behind it */
+    bool singly;       /* tasks that become ready at one moment are reported one by one, not held (od_engine_hold) */
     unsigned processors; /* that the process may use; 0: as many as it keeps busy */
     unsigned cpus;     /* CPU workers, at most OD_MAX_CPUS: host versions that run at once beside devices (host/) */
     bool peer;         /* device-to-device copies are possible */
@@ -236,8 +237,8 @@ bool od_engine_can_forget(const od_datum *datum);
 /* Before there are tasks: device k has room for the datum, with contents as od_datum.valid says (which the caller
  * sets). OD_EFULL: there is no room. */
 od_status od_engine_begin_with(od_engine *engine, od_datum *datum, unsigned k);
-/* And contents are being loaded there. */
-void od_engine_begin_loading(od_engine *engine, od_datum *datum, unsigned k);
+/* And contents are being loaded there, for a task that waits for them or ahead of one. */
+void od_engine_begin_loading(od_engine *engine, od_datum *datum, unsigned k, bool demanded);
 /* What device k has, the least recently used first, is written to `data`, at most `most`; what leaves it is gone.
  * Returns how many there are. */
 uint32_t od_engine_residents(const od_engine *engine, unsigned k, od_datum **data, uint32_t most);
@@ -285,6 +286,8 @@ void od_engine_expect_host(od_engine *engine, const void *kind, double host_seco
  * functions below take that. */
 od_submission *od_engine_submit(od_engine *engine, const void *kind, unsigned speed_class, double seconds,
                                 const od_level_use *uses, uint32_t nuses);
+/* The program itself gives it this priority: it is known before the task is ready. */
+void od_engine_submission_rank(od_submission *submission, int32_t priority);
 /* It is ready now, or will never be: its bottom level in seconds, the longest path from its beginning through the tasks
  * submitted so far. What is to be known of it remains: give it to the task (od_task.submission), or withdraw it. */
 double od_engine_unsubmit(od_engine *engine, od_submission **submission);
@@ -353,6 +356,8 @@ od_status od_engine_region_close(od_engine *engine, const od_section *section, b
 /* The caller has filled priority, duration, bound, external, outer, access, user and created_ns; data come from
  * od_engine_datum(), each once. The task is the engine's until complete_task. */
 void od_engine_task_ready(od_engine *engine, od_task *task);
+/* The same, of a task that device k has been given already: it is behind those in the device's buffer. */
+void od_engine_begin_given(od_engine *engine, od_task *task, unsigned k);
 /* It has run (od_driver_ops.start_background), and its `seconds` are set. */
 void od_engine_background_done(od_engine *engine, od_background *job);
 /* Background jobs under way will never end: the thread is missing in a forked child. */
@@ -406,10 +411,13 @@ void od_engine_settings(const od_engine *engine, od_settings *settings);
 uint64_t od_engine_clock(const od_engine *engine);
 uint64_t od_engine_processor_ns(const od_engine *engine, bool own);
 unsigned od_engine_processors(const od_engine *engine);
+unsigned od_engine_devices(const od_engine *engine);
 od_placeset od_engine_lost(const od_engine *engine);
 double od_engine_known_seconds(const od_engine *engine);
 /* Of more than one known task in eight it is not known what it uses: its depend items do not say it. */
 bool od_engine_is_vague(const od_engine *engine);
+/* Some device loads or computes clearly longer than another. */
+bool od_engine_is_uneven(const od_engine *engine);
 bool od_engine_is_awaited(const od_engine *engine);
 const od_pattern *od_engine_pattern(const od_engine *engine);
 /* By kind of task, as known now. */

@@ -76,6 +76,12 @@ void od_engine_task_ready(od_engine *e, od_task *t)
     progress(e);
 }
 
+void od_engine_begin_given(od_engine *e, od_task *t, unsigned k)
+{
+    od_arrive_given(e, t, k);
+    progress(e);
+}
+
 void od_engine_task_give_up(od_engine *e, od_task *t, bool used)
 {
     int place = t->place;
@@ -233,15 +239,15 @@ void od_engine_transfer_done(od_engine *e, od_transfer *x, od_status status)
 
 bool od_engine_await(od_engine *e, bool begins)
 {
-    bool changed = e->awaited != begins;
+    bool changed = e->awaited != begins, early = e->config.early && changed;
     e->awaited = begins;
-    if (!e->config.early || !changed)
-        return false;
-    for (unsigned k = 0; begins && k < e->config.ndevices; k++)
+    bool adopted = changed && begins && od_hook_consider(e);
+    for (unsigned k = 0; early && begins && k < e->config.ndevices; k++)
         if (e->device[k].results.count)
             od_placeset_add(&e->todo, k);
-    progress(e);
-    return true;
+    if (early || adopted)
+        progress(e);
+    return early;
 }
 
 void od_engine_request(od_engine *e, od_request *request)

@@ -38,6 +38,27 @@ od_status od_hook_ready(od_engine *e, od_task *t)
     return status;
 }
 
+void od_hook_forced(od_engine *e, od_task *t)
+{
+    uint64_t begin = od_engine_cost_clock(e);
+    if (!t->known || !t->known->task)
+        od_known_follow_ready(e->known, t); /* out of memory: it counts as submitted */
+    if (t->submission)
+        t->submission->known = t->known;
+    od_known_follow_taken(e->known, t);
+    count(e, begin);
+}
+
+bool od_hook_consider(od_engine *e)
+{
+    uint64_t begin = od_engine_cost_clock(e);
+    e->adopted = false;
+    if (e->chooser)
+        e->chooser_ops->consider(e->chooser);
+    count(e, begin);
+    return e->adopted;
+}
+
 od_task *od_hook_pop(od_engine *e, unsigned k)
 {
     uint64_t begin = od_engine_cost_clock(e);

@@ -212,6 +212,9 @@ void od_engine_emit_active(od_engine *e, od_placeset before); /* where od_engine
 od_known_task *od_hook_submitted(od_engine *e, const void *kind, unsigned speed_class, double seconds,
                                  const od_level_use *uses, uint32_t nuses);
 od_status od_hook_ready(od_engine *e, od_task *t);
+/* It does not come from the policy. */
+void od_hook_forced(od_engine *e, od_task *t);
+bool od_hook_consider(od_engine *e); /* true: other settings count from now on */
 od_task *od_hook_pop(od_engine *e, unsigned k);
 void od_hook_incoming(od_engine *e, od_datum *d, unsigned k);
 void od_hook_evicted(od_engine *e, od_datum *d, unsigned k);
@@ -439,6 +442,8 @@ void od_engine_proceed(od_engine *e);
 
 /* arrive.c */
 void od_arrive(od_engine *e, od_task *t);
+/* In the device's buffer, however full that is. */
+void od_arrive_given(od_engine *e, od_task *t, unsigned k);
 /* A task whose device is lost, or which has waited for one. */
 void od_arrive_again(od_engine *e, od_task *t);
 /* Those that the guard has held; with `force`, one whatever it needs. */

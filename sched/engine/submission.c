@@ -69,6 +69,14 @@ od_submission *od_engine_submit(od_engine *e, const void *kind, unsigned speed_c
     return s;
 }
 
+void od_engine_submission_rank(od_submission *s, int32_t priority)
+{
+    if (!s || !s->known)
+        return;
+    s->known->priority = priority;
+    s->known->ranked = true;
+}
+
 double od_engine_unsubmit(od_engine *e, od_submission **submission)
 {
     od_submission *s = *submission;

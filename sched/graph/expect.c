@@ -67,7 +67,7 @@ static uint64_t key_of(const od_known_task *task)
     od_pattern_mix(&key, (uint64_t)(uintptr_t)task->kind);
     for (uint32_t i = 0; i < task->nnamed; i++) {
         od_pattern_mix(&key, task->named[i].item->base);
-        od_pattern_mix(&key, task->named[i].mode);
+        od_pattern_mix(&key, task->named[i].mode & OD_WRITE);
     }
     return key;
 }

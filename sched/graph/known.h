@@ -17,6 +17,7 @@
 #ifndef OD_SCHED_GRAPH_KNOWN_H
 #define OD_SCHED_GRAPH_KNOWN_H
 
+#include "sched/graph/arguments.h"
 #include "sched/graph/durations.h"
 #include "sched/graph/habit.h"
 #include "sched/graph/levels.h"
@@ -26,7 +27,7 @@
 typedef struct od_known_item {
     uintptr_t base;
     const od_datum *datum;            /* NULL: none is known of this base */
-    size_t size;                      /* bytes; 0: not known yet */
+    size_t size;                      /* bytes, expected where there has been no datum; 0: nothing is known */
     uint32_t id;                      /* dense, reused */
     uint32_t nusers;                  /* known tasks that use it */
     unsigned node;                    /* that a policy has given it to, plus one; 0: none */
@@ -53,6 +54,8 @@ typedef struct od_known_task {
     double seconds;
     uint32_t id;     /* dense, reused */
     int place;       /* the device that it is claimed for, or OD_NOWHERE */
+    int32_t priority; /* the program's own, where it is ranked */
+    bool ranked;
     bool taken;      /* with the engine */
     uint32_t pins;   /* plans under way that name it: it is not freed */
     bool gone;       /* done, or nothing came of it; tasks that it was to follow still name it */
@@ -101,6 +104,7 @@ typedef struct od_known {
     od_pattern pattern; /* of what has been submitted since all was done */
     od_pattern_met met; /* likewise */
     od_durations durations;
+    od_arguments arguments;
     od_habits habits;
     uint32_t nvague; /* tasks that are vague */
     uint64_t sized; /* data that it is the mean of */
@@ -129,7 +133,7 @@ void od_known_pin(od_known_task *task);
 void od_known_unpin(od_known_task *task);
 /* Not planned for a device, not with the engine, and not gone. */
 bool od_known_is_open(const od_known_task *task);
-/* All tasks take what is known by now of their kind. */
+/* All tasks take what is known by now of their kind, and so does what they use. */
 void od_known_predict(od_known *known);
 /* It is done or will never come. */
 void od_known_done(od_known *known, od_known_task *task);

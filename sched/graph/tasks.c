@@ -266,6 +266,7 @@ static void confirm(od_known *known, od_known_task *known_task, const od_task *t
         const od_access *access = od_known_find_access(task, use->item->base, i);
         use->mode = access->mode;
         od_known_meet_datum(known, use->item, access->datum);
+        od_arguments_note(&known->arguments, known_task->kind, i, access->datum->size, access->mode);
     }
 }
 
@@ -413,8 +414,32 @@ static double predict(const od_durations *d, const od_list *tasks)
     return sum;
 }
 
+static void predict_use(od_known_use *use, const od_argument *expected)
+{
+    if (!use->item->size)
+        use->item->size = (size_t)expected->bytes;
+    if (use->mode == OD_READ_WRITE && !expected->read)
+        use->mode = OD_WRITE;
+}
+
+static void predict_uses(const od_arguments *arguments, const od_list *tasks)
+{
+    od_list_each(it, tasks) {
+        const od_known_task *task = od_container_of(it, od_known_task, link);
+        uint32_t place = task->task ? arguments->nkinds : od_arguments_find(arguments, task->kind);
+        for (uint32_t i = 0; place < arguments->nkinds && i < task->nuses; i++) {
+            const od_argument *expected = od_arguments_expected(arguments, place, i);
+            if (expected)
+                predict_use(&task->uses[i], expected);
+        }
+    }
+}
+
 void od_known_predict(od_known *known)
 {
+    predict_uses(&known->arguments, &known->open);
+    for (unsigned k = 0; k < known->ndevices; k++)
+        predict_uses(&known->arguments, &known->claimed[k]);
     known->open_seconds = predict(&known->durations, &known->open);
     for (unsigned k = 0; k < known->ndevices; k++)
         known->claimed_seconds[k] = predict(&known->durations, &known->claimed[k]);

@@ -120,7 +120,7 @@ void od_actors_start(od_player *p, unsigned k, uint32_t task)
     od_actors_wake(p, k, OD_DIRECTIONS);
 }
 
-void od_actors_hand_over(od_player *p, uint32_t t)
+static od_task *make_ready(od_player *p, uint32_t t)
 {
     od_task *task = &p->task[t];
     if (p->foresees)
@@ -128,17 +128,29 @@ void od_actors_hand_over(od_player *p, uint32_t t)
     task->priority = p->priority[t];
     for (uint32_t i = 0; i < task->naccess; i++)
         task->access[i].datum->pending++;
-    od_engine_task_ready(p->engine, task);
+    return task;
 }
 
-static void hand_over(od_player *p)
+void od_actors_hand_over(od_player *p, uint32_t t)
+{
+    od_engine_task_ready(p->engine, make_ready(p, t));
+}
+
+void od_actors_begin_given(od_player *p, uint32_t t)
+{
+    od_engine_begin_given(p->engine, make_ready(p, t), (unsigned)p->p->tasks[t].bound);
+}
+
+static void hand_over(od_player *p, bool singly)
 {
     if (p->first_ready == p->nready)
         return;
-    od_engine_hold(p->engine);
+    if (!singly)
+        od_engine_hold(p->engine);
     while (p->first_ready < p->nready)
         od_actors_hand_over(p, p->ready[p->first_ready++]);
-    od_engine_resume(p->engine);
+    if (!singly)
+        od_engine_resume(p->engine);
 }
 
 static void call(od_actor *a, od_actor_call which, uint32_t gate)
@@ -224,7 +236,7 @@ static void end_work(od_player *p, od_actor *a)
     } else {
         end_transfer(p, a);
     }
-    hand_over(p);
+    hand_over(p, p->p->singly);
     a->state = OD_ACTOR_WAKES;
     wake_next(p, a);
 }
@@ -366,7 +378,7 @@ static bool is_late(od_player *p, double limit)
 
 bool od_actors_run(od_player *p, double limit)
 {
-    hand_over(p);
+    hand_over(p, false);
     while (p->wake.first < p->wake.count)
         release(p, p->wake.items[p->wake.first++]);
     p->wake.first = p->wake.count = 0;

@@ -93,6 +93,8 @@ static inline uint32_t od_actors_uses(const od_task *task)
 }
 /* The engine is told of a task that waits for nothing. */
 void od_actors_hand_over(od_player *player, uint32_t task);
+/* Likewise of one that a device has been given. */
+void od_actors_begin_given(od_player *player, uint32_t task);
 /* It is done: those that waited for it only become ready. */
 void od_actors_complete(od_player *player, uint32_t task);
 /* Seconds from the beginning to the end, even if all devices computed without a break from now on. */

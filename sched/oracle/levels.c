@@ -136,6 +136,10 @@ static bool fill(int32_t *priority, const od_play_problem *problem)
 int32_t *od_play_levels(const od_play_problem *problem)
 {
     int32_t *priority = od_calloc(problem->ntasks + (size_t)1, sizeof *priority);
+    for (uint32_t t = 0; priority && problem->ranked && t < problem->ntasks; t++)
+        priority[t] = problem->tasks[t].priority;
+    if (problem->ranked)
+        return priority;
     if (!priority || !problem->nafter || fill(priority, problem)) /* where nothing waits all are 0 */
         return priority;
     free(priority);

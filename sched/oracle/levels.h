@@ -5,8 +5,8 @@
 
 #include "sched/oracle/problem.h"
 
-/* By their bottom levels, as an engine has them that has seen all before one is ready: the same for all settings. The
- * caller's to free. NULL: out of memory. */
+/* The program's, or by their bottom levels, as an engine has them that has seen all before one is ready: the same for
+ * all settings. The caller's to free. NULL: out of memory. */
 int32_t *od_play_levels(const od_play_problem *problem);
 
 #endif

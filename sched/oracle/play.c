@@ -134,12 +134,8 @@ static od_placeset present(const od_datum *d, od_placeset valid)
 
 static void begin_loading(od_player *p)
 {
-    const uint32_t *d = p->p->resident;
-    const bool *loading = p->p->loading;
-    for (unsigned k = 0; k < p->p->ndevices; k++)
-        for (uint32_t i = 0; i < p->p->nresident[k]; i++, d++)
-            if (*loading++)
-                od_engine_begin_loading(p->engine, p->datum[*d], k);
+    for (const od_play_load *load = p->p->loading; load < p->p->loading + p->p->nloading; load++)
+        od_engine_begin_loading(p->engine, p->datum[load->datum], load->device, load->demanded);
 }
 
 static od_status make_data(od_player *p)
@@ -227,6 +223,17 @@ static void create_tasks(od_player *p)
     end_jobs(p);
 }
 
+/* Before others are ready. */
+static void begin_given(od_player *p)
+{
+    od_engine_hold(p->engine);
+    for (uint32_t i = 0; i < p->p->ngiven; i++) {
+        od_actors_begin_given(p, p->p->given[i]);
+        p->waiting_for[p->p->given[i]] = UINT32_MAX;
+    }
+    od_engine_resume(p->engine);
+}
+
 static void begin(od_player *p)
 {
     for (od_placeset_walk at = od_placeset_begin(p->p->lost); od_placeset_next(&at);)
@@ -239,6 +246,7 @@ static void begin(od_player *p)
         if (p->p->tasks[t].bound != OD_HOST)
             od_engine_foresee(p->engine, &p->task[t], od_actors_uses(&p->task[t]));
     od_engine_await(p->engine, true); /* no more tasks are known */
+    begin_given(p);
     for (uint32_t t = 0; t < p->p->ntasks; t++)
         if (p->p->tasks[t].bound == OD_HOST)
             od_actors_start(p, p->p->ndevices, t);

@@ -24,12 +24,20 @@ typedef struct od_play_task {
     unsigned speed_class;
     int bound;        /* the device that it has been given to, OD_HOST where a CPU worker runs it, or OD_NOWHERE */
     bool given;       /* it has begun, or is about to: if it comes again, it may run elsewhere */
+    int32_t priority; /* that the program gives it, where it gives any */
     double passed;    /* seconds that it has run already */
     uint32_t first_access, naccess;
     uint32_t first_after, nafter; /* tasks that wait for it */
     uint32_t before;              /* how many it waits for */
     uint32_t number;              /* of those that the program has submitted since all was done */
 } od_play_task;
+
+/* Contents on their way to a device. */
+typedef struct od_play_load {
+    uint32_t datum;
+    unsigned device;
+    bool demanded; /* as in od_transfer */
+} od_play_load;
 
 /* Of a task's accesses so many count as its depend items. */
 enum { OD_PLAY_MOST_USES = 64 };
@@ -41,15 +49,19 @@ typedef struct od_play_problem {
     const uint32_t *after; /* numbers of tasks */
     const od_play_datum *data;
     uint32_t ntasks, ndata, naccesses, nafter;
+    const uint32_t *given;       /* tasks that devices have in their buffers, in the order in which they got them, */
+    uint32_t ngiven;             /* where `arrives` is false */
     bool arrives;                /* tasks come one by one, as a program creates them; else all are there */
-    const int32_t *priority;     /* by task; NULL: by bottom levels (levels.h) */
+    bool ranked;                 /* tasks have the program's priorities; else bottom levels are theirs (levels.h) */
+    const int32_t *priority;     /* by task, worked out before; NULL: it is not */
     const uint32_t *resident;    /* data, by device in turn, the least recently used first */
     const uint32_t *nresident;   /* by device; NULL: none */
-    const bool *loading;         /* by their place in `resident`: contents are on their way; NULL: none are */
+    const od_play_load *loading; /* of `resident`, in the order in which they were asked for; NULL: none are */
+    uint32_t nloading;
     const od_topology *topology; /* of at least so many devices */
     unsigned ndevices, slots;
     unsigned cpus; /* CPU workers */
-    bool in_turn;             /* as in od_engine_config */
+    bool in_turn, singly;     /* as in od_engine_config */
     size_t memory, alignment; /* of each device's pool, bytes; as in od_engine_config */
     bool peer;
     od_placeset lost; /* devices that answer no more */

@@ -5,6 +5,7 @@
 #include "util/container/array.h"
 #include "util/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { IN_FLIGHT = 2 }; /* tasks beyond a task buffer: one committed, one running */
@@ -46,12 +47,14 @@ static double size_of(const struct maker *m, const od_known_item *item)
     return item->size ? (double)item->size : m->known->mean_size;
 }
 
+/* What no task has used yet is in the program's memory. */
 static double load_seconds(const struct maker *m, const od_known_item *item)
 {
-    static const double latency = 1e-9; /* loads take some time, however short */
+    static const double least = 1e-9; /* loads take some time, however short */
     if (item->datum)
         return m->env->transfer_time(m->env->engine, item->datum, m->k);
-    return latency + size_of(m, item) * od_policy_loading(m->env) / m->env->inbound;
+    od_datum expected = {.size = (size_t)size_of(m, item)};
+    return fmax(m->env->transfer_time_from(m->env->engine, &expected, od_placeset_of(OD_HOST), m->k), least);
 }
 
 static od_placeset copies_of(const struct maker *m, const od_known_item *item)

@@ -242,12 +242,18 @@ static void devices_are_asked_again(void **state)
 
 /* --- ends ------------------------------------------------------------------------------------ */
 
-static unsigned ends;
+static unsigned ends, considered;
 
 static void count_end(void *engine)
 {
     (void)engine;
     ends++;
+}
+
+static void count_considered(void *engine)
+{
+    (void)engine;
+    considered++;
 }
 
 static uint64_t no_time(void *driver)
@@ -256,29 +262,45 @@ static uint64_t no_time(void *driver)
     return 0;
 }
 
-static const od_chooser_ops counting = {itself, nothing, nothing, count_end, none, NULL};
+static const od_chooser_ops counting = {itself, nothing, count_considered, count_end, none, NULL};
 
-/* All that was known has been done, whoever was the last: here the host, with tasks that no device is given. */
-static void host_tasks_end_it_too(void **state)
+static void never(void *driver, od_transfer *transfer)
+{
+    (void)driver;
+    (void)transfer;
+}
+
+/* Of eager, which gives tasks to whoever asks, with devices on which no load ever ends. */
+static od_engine *make_engine(const od_topology *topology, unsigned ndevices)
 {
     static od_policy_ops ops;
     static const od_driver_ops driver = {
-        .complete_request = plain_complete_request, .now_ns = no_time, .fatal = plain_fatal};
-    od_level_use named = {0x1000, true, false};
+        .start_transfer = never, .complete_request = plain_complete_request, .now_ns = no_time, .fatal = plain_fatal};
     od_engine *e;
-    (void)state;
-    ops = *od_policy_find("eager");
-    ops.name = "counting";
-    ops.chooser = &counting;
-    od_policy_register(&ops);
-    od_engine_config config = {.ndevices = 1,
+    if (!ops.name) {
+        ops = *od_policy_find("eager");
+        ops.name = "counting";
+        ops.chooser = &counting;
+        od_policy_register(&ops);
+    }
+    od_engine_config config = {.ndevices = ndevices,
                                .memory = 1 << 20,
                                .buffer = 1,
                                .slots = 1,
+                               .topology = topology,
                                .policy = &ops,
                                .evict = od_evict_find("lru"),
                                .driver_ops = &driver};
     assert_int_equal(od_engine_create(&config, &e), OD_OK);
+    return e;
+}
+
+/* All that was known has been done, whoever was the last: here the host, with tasks that no device is given. */
+static void host_tasks_end_it_too(void **state)
+{
+    od_level_use named = {0x1000, true, false};
+    od_engine *e = make_engine(NULL, 1);
+    (void)state;
     for (unsigned round = 1; round <= 3; round++) {
         od_submission *first = od_engine_submit(e, "kind", 0, 1, &named, 1),
                       *last = od_engine_submit(e, "kind", 0, 1, &named, 1);
@@ -292,12 +314,145 @@ static void host_tasks_end_it_too(void **state)
     od_engine_destroy(e);
 }
 
+/* What devices have been given stays there in plays, in that order, the task that the engine placed itself included. */
+static void plays_begin_where_the_run_is(void **state)
+{
+    enum { TASKS = 4 };
+    od_task task[TASKS];
+    od_access access[TASKS];
+    od_engine_copy copy;
+    od_engine *e = make_engine(NULL, 1);
+    (void)state;
+    for (unsigned t = 0; t < TASKS; t++) {
+        od_datum *d;
+        assert_int_equal(od_engine_datum(e, 0x1000 * (t + 1), 0x100, &d), OD_OK);
+        access[t] = (od_access){.datum = d, .mode = OD_READ};
+        task[t] = (od_task){.bound = OD_NOWHERE, .duration = 1, .kind = "kind", .naccess = 1, .access = &access[t]};
+        od_engine_task_ready(e, &task[t]);
+    }
+    assert_int_equal(od_engine_copy_make(e, UINT64_MAX, &copy), OD_OK);
+    assert_int_equal(copy.problem.ntasks, TASKS);
+    assert_true(copy.problem.ngiven >= 2 && copy.problem.ngiven < TASKS);
+    for (uint32_t t = 0; t < TASKS; t++)
+        assert_int_equal(copy.problem.tasks[t].bound, t < copy.problem.ngiven ? 0 : OD_NOWHERE);
+    for (uint32_t i = 0; i < copy.problem.ngiven; i++)
+        assert_int_equal(copy.problem.given[i], i);
+    od_engine_copy_free(&copy);
+    od_engine_destroy(e);
+}
+
+/* Bytes that plays take the first of two items to have, of which the program has mapped so many from it on. */
+static size_t size_in_plays(size_t mapped)
+{
+    enum { FIRST = 0x10000, SECOND = 0x20000 };
+    od_level_use named[2] = {{FIRST, true, false}, {SECOND, true, false}};
+    od_engine *e = make_engine(NULL, 1);
+    od_section section = {.begin = FIRST, .size = mapped, .origin = FIRST};
+    od_engine_copy copy;
+    if (mapped)
+        assert_int_equal(od_engine_region_open(e, &section, false), OD_OK);
+    od_submission *submission = od_engine_submit(e, "kind", 0, 1, named, 2);
+    assert_int_equal(od_engine_copy_make(e, UINT64_MAX, &copy), OD_OK);
+    size_t bytes = copy.problem.data[copy.problem.accesses[0].datum].bytes;
+    od_engine_copy_free(&copy);
+    od_engine_unsubmit(e, &submission);
+    od_engine_withdraw(e, submission);
+    od_engine_destroy(e);
+    return bytes;
+}
+
+/* An item that has a region of its own is as large as that; of an array it is some part. */
+static void plays_have_the_sizes_of_regions(void **state)
+{
+    (void)state;
+    assert_int_equal(size_in_plays(0x8000), 0x8000);
+    assert_int_equal(size_in_plays(0x10000), 0x10000);
+    assert_int_equal(size_in_plays(0x30000), size_in_plays(0));
+}
+
+/* The program's own are known before a task is ready; else bottom levels count. */
+static void plays_have_the_priorities_of_the_program(void **state)
+{
+    od_level_use named = {0x1000, true, false};
+    (void)state;
+    for (int ranked = 0; ranked < 2; ranked++) {
+        od_engine_copy copy;
+        od_engine *e = make_engine(NULL, 1);
+        od_submission *first = od_engine_submit(e, "kind", 0, 1, &named, 1),
+                      *last = od_engine_submit(e, "kind", 0, 1, &named, 1);
+        if (ranked)
+            od_engine_submission_rank(last, 7);
+        assert_int_equal(od_engine_copy_make(e, UINT64_MAX, &copy), OD_OK);
+        int32_t *priority = od_play_levels(&copy.problem);
+        assert_non_null(priority);
+        assert_true(ranked ? priority[0] == 0 && priority[1] == 7 : priority[0] > priority[1]);
+        free(priority);
+        od_engine_copy_free(&copy);
+        od_engine_unsubmit(e, &first);
+        od_engine_unsubmit(e, &last);
+        od_engine_withdraw(e, first);
+        od_engine_withdraw(e, last);
+        od_engine_destroy(e);
+    }
+}
+
+/* When no more tasks come, once. */
+static void settings_are_considered_when_the_program_waits(void **state)
+{
+    od_engine *e = make_engine(NULL, 1);
+    (void)state;
+    considered = 0;
+    od_engine_await(e, true);
+    od_engine_await(e, true);
+    assert_int_equal(considered, 1);
+    od_engine_await(e, false);
+    assert_int_equal(considered, 1);
+    od_engine_destroy(e);
+}
+
+static bool is_uneven(const od_topology *topology)
+{
+    od_engine *e = make_engine(topology, topology->ndevices);
+    bool uneven = od_engine_is_uneven(e);
+    od_engine_destroy(e);
+    return uneven;
+}
+
+/* A way of its own for each device. */
+static void slow_devices_and_slow_links_are_uneven(void **state)
+{
+    enum { DEVICES = 2 };
+    (void)state;
+    for (unsigned times = 1; times <= 4; times *= 4) {
+        od_topology *t = od_topology_create(DEVICES);
+        assert_non_null(t);
+        for (unsigned k = 0; k < DEVICES; k++) {
+            uint32_t link = od_topology_add_link(t, k ? 1e9 : 1e9 * times);
+            for (int in = 0; in < 2; in++)
+                assert_int_equal(od_topology_set_way(t, in ? OD_HOST : (int)k, in ? (int)k : OD_HOST,
+                                                     (od_link){(double)INFINITY, 0}, &link, 1),
+                                 OD_OK);
+        }
+        assert_int_equal(is_uneven(t), times > 1);
+        if (times == 1) {
+            t->slowness.times[OD_SPEED_GENERAL][1] = 10;
+            assert_true(is_uneven(t));
+        }
+        od_topology_destroy(t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_policy_after_any_other),
         cmocka_unit_test(host_tasks_end_it_too),
         cmocka_unit_test(devices_are_asked_again),
+        cmocka_unit_test(plays_begin_where_the_run_is),
+        cmocka_unit_test(plays_have_the_priorities_of_the_program),
+        cmocka_unit_test(plays_have_the_sizes_of_regions),
+        cmocka_unit_test(settings_are_considered_when_the_program_waits),
+        cmocka_unit_test(slow_devices_and_slow_links_are_uneven),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -182,9 +182,24 @@ static void one_device_more_or_less(void **state)
     expect_near(tree(), 15, 1, 0);
 }
 
+/* Of devices 1, 2, 5 and 7 the last instead of the first. */
+static void mirrored(void **state)
+{
+    static const unsigned devices[] = {1, 2, 5, 7};
+    od_placeset among = OD_NO_PLACES, all, set = od_placeset_with(od_placeset_of(1), 5);
+    (void)state;
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+        od_placeset_add(&among, devices[i]);
+    all = od_device_sets_mirror(among, among);
+    assert_true(od_placeset_equal(all, among));
+    set = od_device_sets_mirror(among, set);
+    assert_true(od_placeset_equal(set, od_placeset_with(od_placeset_of(7), 2)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mirrored),
         cmocka_unit_test(one_kind_where_all_are_alike),
         cmocka_unit_test(with_the_slow_device_or_without),
         cmocka_unit_test(below_one_switch_or_two),

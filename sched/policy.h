@@ -116,7 +116,7 @@ typedef struct od_policy_env {
     double (*transfer_time_from)(void *engine, const od_datum *datum, od_placeset places, unsigned k);
 } od_policy_env;
 
-/* Settings of a run chosen as it goes (sched/auto/auto.c), by an object of each engine. */
+/* Settings of a run chosen as it goes (sched/policy/auto.c), by an object of each engine. */
 typedef struct od_chooser_ops {
     void *(*create)(void *engine); /* NULL: out of memory */
     void (*destroy)(void *chooser);

@@ -2,6 +2,7 @@
 /* See chooser.h. */
 #include "sched/auto/chooser.h"
 
+#include "sched/auto/budget.h"
 #include "sched/auto/iterations.h"
 #include "sched/auto/remember.h"
 #include "sched/auto/trial.h"
@@ -35,8 +36,7 @@ struct chooser {
     uint64_t look_at;    /* when so many tasks are done: whether those are still right */
     double halfway;    /* seconds from then on, predicted, until half of them are; 0: it has been looked at */
     uint64_t retry_ns; /* not before */
-    uint64_t created_ns, created_processor_ns;
-    double copy_ns, play_ns; /* of processor time, of a task, as last measured */
+    od_budget budget;
     od_choices choices;
     od_iterations iterations;
     od_iterations beginnings; /* graphs when they came for the first time in this process */
@@ -64,62 +64,6 @@ struct choice {
     uint64_t most_ns;
     uint64_t batch; /* that it is about */
 };
-
-/* --- processor time -------------------------------------------------------------------------- */
-
-/* Nanoseconds that may be spent now; infinite: as many as one likes. */
-static double allowance(const struct chooser *c, uint64_t now_ns)
-{
-    static const double part = 0.01, trust = 0.5; /* in what is predicted */
-    uint64_t used = od_engine_processor_ns(c->e, false);
-    if (!used)
-        return (double)INFINITY;
-    double ran = (double)(used - c->created_processor_ns), passed = (double)(now_ns - c->created_ns) + 1;
-    unsigned processors = od_engine_processors(c->e);
-    double busy = processors ? processors : ran / passed; /* those that the run leaves idle may work for it */
-    double ahead = trust * od_engine_known_seconds(c->e) * 1e9;
-    return part * busy * (passed + ahead) - (double)c->choices.processor_ns;
-}
-
-/* What a choice takes that plays so many settings. */
-static double cost_of(const struct chooser *c, uint64_t tasks, unsigned plays)
-{
-    return (double)tasks * (c->copy_ns + plays * c->play_ns);
-}
-
-enum { SOME = 8, LEAST = 512 }; /* plays that say which kind of policies is best; tasks that may stand for all */
-
-/* Of how many tasks, the first ones, settings are played: where there is no time to play some settings with all of
- * them, these stand for all. */
-static uint64_t window(const struct chooser *c, uint64_t tasks, double allowed)
-{
-    if (cost_of(c, tasks, SOME) <= allowed || tasks <= LEAST)
-        return tasks;
-    return (uint64_t)fmax(allowed / cost_of(c, 1, SOME), LEAST);
-}
-
-/* A choice counts once it is made: the first one is to end while nearly all is still to be done, each that follows has
- * twice its time. But some settings are to be played in any case, and what is for the next iteration has time. */
-static double allowed_now(const struct chooser *c, uint64_t tasks, double allowed)
-{
-    static const double soon = 1.0 / 24; /* of the time that is left at least */
-    double most = ldexp(soon * od_engine_known_seconds(c->e) * 1e9, (int)c->longer);
-    return c->batch.iteration ? allowed : fmin(allowed, fmax(most, cost_of(c, tasks, SOME)));
-}
-
-/* Of less, most is not what grows with the tasks. */
-static bool shows_costs(uint64_t tasks)
-{
-    return tasks >= 500;
-}
-
-static void account(struct chooser *c, const od_trial *trial)
-{
-    double played = (double)trial->nplays * trial->work.ntasks;
-    c->choices.processor_ns += trial->cost_ns;
-    if (played > 0 && trial->cost_ns && shows_costs(trial->work.ntasks))
-        c->play_ns = (double)trial->cost_ns / played;
-}
 
 /* --- a choice ------------------------------------------------------------------------------- */
 
@@ -278,7 +222,8 @@ static void end_choice(od_background *job, bool carried_out)
     struct choice *choice = od_container_of(job, struct choice, job);
     struct chooser *c = choice->c;
     c->under_way = false;
-    account(c, choice->trial);
+    c->choices.processor_ns += choice->trial->cost_ns;
+    od_budget_note_plays(&c->budget, choice->trial);
     if (carried_out && choice->trial->best && choice->batch == od_engine_pattern(c->e)->batch)
         take(c, choice->trial);
     bool ended = carried_out && !choice->trial->over;
@@ -310,8 +255,7 @@ static struct choice *make_choice(struct chooser *c, uint64_t tasks, bool is_par
         return NULL;
     }
     uint64_t cost_ns = od_engine_processor_ns(c->e, true) - begun_ns;
-    if (shows_costs(tasks))
-        c->copy_ns = (double)cost_ns / (double)tasks;
+    od_budget_note_copy(&c->budget, tasks, cost_ns);
     c->choices.processor_ns += cost_ns;
     allowed = fmax(allowed - (double)cost_ns, 0);
     trial->position = c->batch.iteration ? c->batch.iteration->position : c->batch.position;
@@ -321,7 +265,7 @@ static struct choice *make_choice(struct chooser *c, uint64_t tasks, bool is_par
         trial->comes_again = true;
         trial->iteration = *c->batch.iteration;
         trial->plays_next = !c->batch.first && 8 * tasks >= 7 * c->batch.iteration->tasks; /* nearly all is known */
-        trial->confirms = trial->plays_next && allowed >= cost_of(c, tasks, 2 * SOME);
+        trial->confirms = trial->plays_next && allowed >= od_budget_cost(&c->budget, tasks, 2 * OD_BUDGET_SOME);
         trial->only_schedule = c->batch.iteration->searched;
         trial->submitted = od_engine_pattern(c->e)->tasks;
         trial->improves = trial->submitted >= c->batch.iteration->tasks && !is_part;
@@ -426,13 +370,16 @@ static void begin_choice(struct chooser *c, const od_engine_stats *stats, uint64
 {
     static const uint64_t later = 1000000; /* ns */
     uint64_t known = stats->waiting + stats->unfinished;
-    double allowed = allowance(c, now_ns);
-    uint64_t tasks = window(c, known, allowed);
-    if (allowed < cost_of(c, tasks, c->longer ? SOME : 2)) { /* of what is now, and one more; then more at once */
+    double allowed = od_budget_left(&c->budget, now_ns, c->choices.processor_ns);
+    uint64_t tasks = od_budget_window(&c->budget, known, allowed);
+    unsigned fewest_plays = c->longer ? OD_BUDGET_SOME : 2; /* of what is now, and one more; then more at once */
+    if (allowed < od_budget_cost(&c->budget, tasks, fewest_plays)) {
         c->retry_ns = now_ns + later;
         return;
     }
-    struct choice *choice = make_choice(c, tasks, tasks < known, allowed_now(c, tasks, allowed));
+    if (!c->batch.iteration) /* what is for the next one has time */
+        allowed = od_budget_soon(&c->budget, tasks, allowed, c->longer);
+    struct choice *choice = make_choice(c, tasks, tasks < known, allowed);
     c->stops = !choice;
     if (c->stops)
         return;
@@ -572,17 +519,13 @@ static void consider(void *chooser)
 
 static void *create(void *engine)
 {
-    static const double copy_ns = 500, play_ns = 2000; /* of a task; to begin with */
     struct chooser *c = od_calloc(1, sizeof *c);
     if (!c)
         return NULL;
     c->e = engine;
-    c->copy_ns = copy_ns;
-    c->play_ns = play_ns;
     c->look_at = 4;
     od_engine_settings(c->e, &c->given);
-    c->created_ns = od_engine_clock(c->e);
-    c->created_processor_ns = od_engine_processor_ns(c->e, false);
+    od_budget_init(&c->budget, c->e);
     c->current = od_candidates_first("darts", &c->given);
     c->next = od_candidates_first(od_engine_is_uneven(c->e) ? "dmdas" : "darts", &c->given);
     c->current.settings.policy.ahead = c->given.policy.ahead; /* of `auto` itself */

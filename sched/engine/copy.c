@@ -17,7 +17,7 @@ struct copier {
     uint32_t *number;             /* by id of known tasks: in the copy plus one */
     uint32_t *of_datum, *of_item; /* likewise of data, and of items that have none yet */
     const od_datum **datum;       /* by id: those that matter */
-    uint32_t ndata, naccesses, nafter, nlater, ngiven, nloading;
+    uint32_t ndata, naccesses, nafter, nlater, ngiven;
     bool ranked; /* some task is */
     uint64_t now_ns;
     double starting; /* seconds for which a task keeps a device beside its code */
@@ -315,19 +315,10 @@ static void add_resident(struct copier *c)
             uint32_t d = c->of_datum[r->datum->id];
             if (r->state == OD_LEAVING)
                 continue;
+            c->copy->loading[count] = r->state == OD_LOADING;
             c->copy->resident[count++] = d;
         }
         c->copy->nresident[k] = count - first;
-    }
-}
-
-static void add_loading(struct copier *c)
-{
-    od_list_each(it, &c->e->transfers) {
-        const od_transfer *x = od_container_of(it, od_transfer, link);
-        if (x->kind == OD_LOAD && x->to < OD_SPILL && !od_device_is_lost(c->e, x->to) &&
-            x->datum->replica[x->to].state == OD_LOADING)
-            c->copy->loading[c->nloading++] = (od_play_load){c->of_datum[x->datum->id], (unsigned)x->to, x->demanded};
     }
 }
 
@@ -391,7 +382,6 @@ static void fill_problem(struct copier *c)
                                       .resident = copy->resident,
                                       .nresident = copy->nresident,
                                       .loading = copy->loading,
-                                      .nloading = c->nloading,
                                       .topology = copy->topology,
                                       .ndevices = config->ndevices,
                                       .slots = config->slots,
@@ -423,7 +413,7 @@ static bool allocate(struct copier *c)
     copy->resident = array(nresident, sizeof *copy->resident, &ok);
     copy->given = array(c->ntasks, sizeof *copy->given, &ok);
     copy->nresident = array(e->config.ndevices, sizeof *copy->nresident, &ok);
-    copy->loading = array(e->transfers.count, sizeof *copy->loading, &ok);
+    copy->loading = array(nresident, sizeof *copy->loading, &ok);
     c->of_datum = array(limit, sizeof *c->of_datum, &ok);
     c->datum = array(limit, sizeof *c->datum, &ok);
     c->of_item = array(e->known->item_ids.bound, sizeof *c->of_item, &ok);
@@ -441,7 +431,6 @@ static void fill(struct copier *c)
         add_after(c, c->task[t], &c->copy->tasks[t]);
     add_buffers(c);
     add_resident(c);
-    add_loading(c);
     fill_problem(c);
 }
 

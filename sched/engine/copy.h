@@ -11,7 +11,7 @@ typedef struct od_engine_copy {
     od_play_access *accesses;
     od_play_datum *data;
     uint32_t *after, *resident, *nresident;
-    od_play_load *loading;
+    bool *loading;
     uint32_t *given;
     od_topology *topology;
 } od_engine_copy;

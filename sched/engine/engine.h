@@ -237,8 +237,8 @@ bool od_engine_can_forget(const od_datum *datum);
 /* Before there are tasks: device k has room for the datum, with contents as od_datum.valid says (which the caller
  * sets). OD_EFULL: there is no room. */
 od_status od_engine_begin_with(od_engine *engine, od_datum *datum, unsigned k);
-/* And contents are being loaded there, for a task that waits for them or ahead of one. */
-void od_engine_begin_loading(od_engine *engine, od_datum *datum, unsigned k, bool demanded);
+/* And contents are being loaded there. */
+void od_engine_begin_loading(od_engine *engine, od_datum *datum, unsigned k);
 /* What device k has, the least recently used first, is written to `data`, at most `most`; what leaves it is gone.
  * Returns how many there are. */
 uint32_t od_engine_residents(const od_engine *engine, unsigned k, od_datum **data, uint32_t most);

@@ -134,8 +134,12 @@ static od_placeset present(const od_datum *d, od_placeset valid)
 
 static void begin_loading(od_player *p)
 {
-    for (const od_play_load *load = p->p->loading; load < p->p->loading + p->p->nloading; load++)
-        od_engine_begin_loading(p->engine, p->datum[load->datum], load->device, load->demanded);
+    const uint32_t *d = p->p->resident;
+    const bool *loading = p->p->loading;
+    for (unsigned k = 0; k < p->p->ndevices; k++)
+        for (uint32_t i = 0; i < p->p->nresident[k]; i++, d++)
+            if (*loading++)
+                od_engine_begin_loading(p->engine, p->datum[*d], k);
 }
 
 static od_status make_data(od_player *p)

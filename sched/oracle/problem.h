@@ -32,13 +32,6 @@ typedef struct od_play_task {
     uint32_t number;              /* of those that the program has submitted since all was done */
 } od_play_task;
 
-/* Contents on their way to a device. */
-typedef struct od_play_load {
-    uint32_t datum;
-    unsigned device;
-    bool demanded; /* as in od_transfer */
-} od_play_load;
-
 /* Of a task's accesses so many count as its depend items. */
 enum { OD_PLAY_MOST_USES = 64 };
 
@@ -56,8 +49,7 @@ typedef struct od_play_problem {
     const int32_t *priority;     /* by task, worked out before; NULL: it is not */
     const uint32_t *resident;    /* data, by device in turn, the least recently used first */
     const uint32_t *nresident;   /* by device; NULL: none */
-    const od_play_load *loading; /* of `resident`, in the order in which they were asked for; NULL: none are */
-    uint32_t nloading;
+    const bool *loading;         /* by their place in `resident`: contents are on their way; NULL: none are */
     const od_topology *topology; /* of at least so many devices */
     unsigned ndevices, slots;
     unsigned cpus; /* CPU workers */

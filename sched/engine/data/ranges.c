@@ -348,11 +348,11 @@ od_status od_engine_begin_with(od_engine *e, od_datum *d, unsigned k)
     return od_memory_take(e, k, d, NULL) ? OD_OK : OD_EFULL;
 }
 
-void od_engine_begin_loading(od_engine *e, od_datum *d, unsigned k, bool demanded)
+void od_engine_begin_loading(od_engine *e, od_datum *d, unsigned k)
 {
     bool somewhere = !od_placeset_is_empty(d->valid);
     if (somewhere && d->replica[k].state == OD_PRESENT && !od_datum_is_readable(d, k))
-        od_memory_load(e, d, k, demanded);
+        od_memory_load(e, d, k, true);
 }
 
 uint32_t od_engine_residents(const od_engine *e, unsigned k, od_datum **data, uint32_t most)

@@ -166,6 +166,7 @@ bool od_iteration_recall(od_engine *engine, const od_pattern *pattern, bool firs
     else if (r.has_untried)
         it->next = r.untried;
     it->proposed = r.has_best && r.has_untried;
+    it->tried_once = first; /* data are where they were at the beginning of other processes: once is enough */
     if (it->plain_seconds <= 0 && !od_schedule_of(&it->best.settings))
         it->plain = it->best;
     return true;

@@ -20,9 +20,9 @@ typedef struct od_budget {
 void od_budget_init(od_budget *budget, od_engine *engine);
 /* What may be spent now, where `spent_ns` have been; infinite: as much as one likes. */
 double od_budget_left(const od_budget *budget, uint64_t now_ns, uint64_t spent_ns);
-/* The same of a choice about so many tasks that is to count for what is left of the run. A choice counts once it is
- * made: the first one is to end while nearly all is still to be done, each that follows (`longer`) has twice its
- * time. But some settings are to be played in any case. */
+/* Of what is `left`, what may be spent on a choice about so many tasks that is to count for the rest of the run. A
+ * choice counts once it is made: the first one is to end while nearly all is still to be done, each that follows has
+ * twice the time of the one before (`longer`: so many have come before). But some settings are played in any case. */
 double od_budget_soon(const od_budget *budget, uint64_t tasks, double left, unsigned longer);
 /* What a choice takes that plays so many settings. */
 double od_budget_cost(const od_budget *budget, uint64_t tasks, unsigned plays);

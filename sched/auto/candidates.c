@@ -134,11 +134,11 @@ static bool complete(const struct kind *kind, const od_work *work, od_candidate 
     return c->settings.evict != NULL;
 }
 
-od_candidate od_candidates_first(const char *policy, const od_settings *given)
+od_candidate od_candidates_first(bool uneven, const od_settings *given)
 {
     char error[256];
-    od_candidate c = {.settings = *given, .policy = policy};
-    od_policy_choose(policy, &c.settings.policy, error, sizeof error);
+    od_candidate c = {.settings = *given, .policy = uneven ? "dmdas" : "darts"};
+    od_policy_choose(c.policy, &c.settings.policy, error, sizeof error);
     if (given->policy.ahead)
         c.settings.policy.ahead = given->policy.ahead;
     od_candidate_name(&c);
@@ -233,7 +233,7 @@ bool od_candidates_on_set(unsigned number, od_placeset devices, const od_work *w
     } variants[] = {{.more = 0}, {.more = 1}, {.more = 5}, {.ahead = 1}, {.buffer = 1, .ahead = 1}};
     const struct variant *v = &variants[number / POLICIES];
     unsigned i = number % POLICIES;
-    struct kind kind = {policies[i][0], policies[i][1], v->ahead, 0, i >= FIRST_SLOW};
+    struct kind kind = {.policy = policies[i][0], .rule = policies[i][1], .ahead = v->ahead, .slow = i >= FIRST_SLOW};
     if (work->given->active > 0 || !complete(&kind, work, candidate))
         return false;
     candidate->settings.buffer = v->buffer ? v->buffer : candidate->settings.buffer + v->more;

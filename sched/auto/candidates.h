@@ -29,8 +29,9 @@ typedef struct od_work {
 bool od_candidate_is_same(const od_candidate *a, const od_candidate *b);
 /* Sets its name. */
 void od_candidate_name(od_candidate *candidate);
-/* A policy as it is by itself, but for what stays of what is given: with it a run begins. */
-od_candidate od_candidates_first(const char *policy, const od_settings *given);
+/* With what a run begins, on devices that are `uneven` or not: a policy as it is by itself, but for what stays of what
+ * is given. */
+od_candidate od_candidates_first(bool uneven, const od_settings *given);
 /* What may be worth a try, the most promising first, at most so many; returns how many there are. */
 unsigned od_candidates(od_candidate *candidates, unsigned most, const od_work *work);
 /* Those that differ from the best of them in one thing: active devices, lookahead, or task buffer. */

@@ -519,15 +519,16 @@ static void consider(void *chooser)
 
 static void *create(void *engine)
 {
+    enum { FEW = 4 };
     struct chooser *c = od_calloc(1, sizeof *c);
     if (!c)
         return NULL;
     c->e = engine;
-    c->look_at = 4;
+    c->look_at = FEW;
     od_engine_settings(c->e, &c->given);
     od_budget_init(&c->budget, c->e);
-    c->current = od_candidates_first("darts", &c->given);
-    c->next = od_candidates_first(od_engine_is_uneven(c->e) ? "dmdas" : "darts", &c->given);
+    c->current = od_candidates_first(false, &c->given);
+    c->next = od_candidates_first(od_engine_is_uneven(c->e), &c->given);
     c->current.settings.policy.ahead = c->given.policy.ahead; /* of `auto` itself */
     c->pending = !od_candidate_is_same(&c->current, &c->next);
     c->plain = c->next;

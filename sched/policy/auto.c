@@ -2,7 +2,8 @@
 /*
  * auto: tries the future before it runs it.
  *
- * A run begins with darts, and the chooser (chooser.h) changes that as it goes.
+ * A run begins with darts, and the chooser (sched/auto/chooser.h) changes that as it goes, at once where devices are
+ * uneven.
  *
  * Not published.
  */

@@ -133,16 +133,47 @@ void od_device_sets_find(const od_topology *t, od_placeset among, od_device_sets
         }
 }
 
+/* All devices in their order. */
+struct places {
+    unsigned device[OD_MAX_DEVICES], n;
+    bool taken[OD_MAX_DEVICES]; /* into the set */
+};
+
+static void find_places(od_placeset among, od_placeset set, struct places *places)
+{
+    *places = (struct places){.n = 0};
+    for (od_placeset_walk at = od_placeset_begin(among); od_placeset_next(&at); places->n++) {
+        places->device[places->n] = at.place;
+        places->taken[places->n] = od_placeset_has(set, at.place);
+    }
+}
+
 od_placeset od_device_sets_mirror(od_placeset among, od_placeset set)
 {
     od_placeset mirrored = OD_NO_PLACES;
-    unsigned device[OD_MAX_DEVICES], n = 0, i = 0;
-    for (od_placeset_walk at = od_placeset_begin(among); od_placeset_next(&at);)
-        device[n++] = at.place;
-    for (od_placeset_walk at = od_placeset_begin(among); od_placeset_next(&at); i++)
-        if (od_placeset_has(set, at.place))
-            od_placeset_add(&mirrored, device[n - 1 - i]);
+    struct places places;
+    find_places(among, set, &places);
+    for (unsigned i = 0; i < places.n; i++)
+        if (places.taken[i])
+            od_placeset_add(&mirrored, places.device[places.n - 1 - i]);
     return mirrored;
+}
+
+od_placeset od_device_sets_moved(od_placeset among, od_placeset set, unsigned first)
+{
+    od_placeset moved = OD_NO_PLACES;
+    struct places places;
+    unsigned before = 0;
+    find_places(among, set, &places);
+    while (before < places.n && !places.taken[before])
+        before++;
+    for (unsigned i = before; i < places.n; i++) {
+        if (places.taken[i] && i - before + first >= places.n)
+            return OD_NO_PLACES;
+        if (places.taken[i])
+            od_placeset_add(&moved, places.device[i - before + first]);
+    }
+    return moved;
 }
 
 unsigned od_device_sets_near(const od_topology *t, od_placeset among, od_placeset set, od_placeset *near)

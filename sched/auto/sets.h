@@ -28,6 +28,8 @@ typedef struct od_device_sets {
 void od_device_sets_find(const od_topology *topology, od_placeset among, od_device_sets *sets);
 /* Of the devices `among` the last where `set` has the first, and so on: policies decide ties by number. */
 od_placeset od_device_sets_mirror(od_placeset among, od_placeset set);
+/* Its devices moved among all so that the first one is in place `first` of those. Empty: there are not so many. */
+od_placeset od_device_sets_moved(od_placeset among, od_placeset set, unsigned first);
 /* Those with one device more or less than `set`, one of each kind: at most OD_SETS_DEVICES. Returns how many. */
 unsigned od_device_sets_near(const od_topology *topology, od_placeset among, od_placeset set, od_placeset *near);
 

@@ -85,7 +85,7 @@ static const od_prediction *try_one(od_trial *t, const od_candidate *candidate)
     od_play_result result = {.seconds = (double)INFINITY};
     od_prediction *p = &t->tried[t->ntried];
     if (t->ntried == OD_TRIAL_MOST || is_over(t) || was_tried(t, candidate) ||
-        play(t, NULL, &candidate->settings, least(t), &result))
+        play(t, NULL, &candidate->settings, fmax(t->slack, 1) * least(t), &result))
         return NULL;
     *p = (od_prediction){.candidate = *candidate,
                          .seconds = result.seconds,
@@ -126,13 +126,65 @@ static bool try_grid(od_trial *t)
 }
 
 /* There must be room for what is near the best. */
-static void try_set(od_trial *t, od_placeset set)
+static bool has_room(const od_trial *t)
 {
     enum { MOST = OD_TRIAL_MOST - 8 * OD_CANDIDATES_MAX };
+    return t->ntried < MOST && !is_enough(t);
+}
+
+static const od_prediction *best_on(const od_trial *t, od_placeset set)
+{
+    const od_prediction *best = NULL;
+    for (const od_prediction *p = t->tried; p < t->tried + t->ntried; p++)
+        if (!p->at_least && od_placeset_equal(p->candidate.settings.devices, set) &&
+            (!best || p->seconds < best->seconds))
+            best = p;
+    return best;
+}
+
+/* From the best on these devices, though others lead, to what is near it, as if there were no other devices: a program
+ * that had only these would find it. */
+static void climb_on(od_trial *t, od_placeset set)
+{
+    od_candidate candidates[OD_CANDIDATES_MAX];
+    const od_prediction *leader = t->leader, *best = best_on(t, set);
+    if (!best || best == leader)
+        return;
+    t->leader = best;
+    for (bool better = true; better && has_room(t);) {
+        unsigned count = od_candidates_ahead(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
+        better = try_some(t, candidates, count);
+        count = od_candidates_alike(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
+        better |= try_some(t, candidates, count);
+    }
+    if (t->leader->seconds >= leader->seconds)
+        t->leader = leader;
+}
+
+static void try_set(od_trial *t, od_placeset set)
+{
+    static const double nearly = 1.05;
     od_candidate candidate;
-    for (unsigned c = 0; c < OD_CANDIDATES_ON_SET && t->ntried < MOST && !is_enough(t); c++)
+    t->slack = nearly;
+    for (unsigned c = 0; c < OD_CANDIDATES_ON_SET && has_room(t); c++)
         if (od_candidates_on_set(c, set, &t->work, &candidate))
             try_one(t, &candidate);
+    t->slack = 0;
+    climb_on(t, set);
+}
+
+/* Policies decide ties by number, so devices that are alike in all else are not the same to them. */
+static void try_moved(od_trial *t, od_placeset among)
+{
+    od_candidate candidates[OD_CANDIDATES_MAX];
+    unsigned count = od_candidates_ahead(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
+    od_placeset set = t->leader->candidate.settings.devices, moved;
+    for (unsigned first = 0; !od_placeset_is_empty(moved = od_device_sets_moved(among, set, first)); first++)
+        for (unsigned i = 0; i < count && has_room(t); i++) {
+            candidates[i].settings.devices = moved;
+            od_candidate_name(&candidates[i]);
+            try_one(t, &candidates[i]);
+        }
 }
 
 /* Every policy on fewer and fewer devices, on a set of each kind. Those kinds come first that each number of devices
@@ -147,6 +199,7 @@ static bool try_sets(od_trial *t)
         for (unsigned n = sets.most; n-- > 1;)
             for (unsigned mirrored = 0; i < sets.count[n] && mirrored < 2; mirrored++)
                 try_set(t, mirrored ? od_device_sets_mirror(among, sets.set[n][i]) : sets.set[n][i]);
+    try_moved(t, among);
     return t->leader != best;
 }
 

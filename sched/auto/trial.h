@@ -46,6 +46,7 @@ typedef struct od_trial {
     double least; /* seconds that all takes, even where devices compute without a break */
     const od_prediction *present, *best; /* of `now`, and of all; NULL: it could not be played, none was to its end */
     const od_prediction *leader;         /* the best with CPU workers, or without, as they are tried now */
+    double slack;   /* plays may take so many times as long as the leader's before they end; 0: as long */
     bool only_near; /* set by the caller: candidates have been played before, what is near `now` is left */
     bool listed;    /* all candidates have been played */
     /* Of a graph that comes again; set by the caller. */

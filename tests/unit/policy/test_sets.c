@@ -196,10 +196,33 @@ static void mirrored(void **state)
     assert_true(od_placeset_equal(set, od_placeset_with(od_placeset_of(7), 2)));
 }
 
+static void expect_moved(od_placeset among, od_placeset set, unsigned first, od_placeset expected)
+{
+    assert_true(od_placeset_equal(od_device_sets_moved(among, set, first), expected));
+}
+
+/* Devices 2 and 7 of 1, 2, 5, 7 and 8 become 1 and 5, then 2 and 7, then 5 and 8; there is none after 8. */
+static void moved(void **state)
+{
+    static const unsigned devices[] = {1, 2, 5, 7, 8};
+    od_placeset among = OD_NO_PLACES, set = od_placeset_with(od_placeset_of(2), 7);
+    (void)state;
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+        od_placeset_add(&among, devices[i]);
+    expect_moved(among, set, 0, od_placeset_with(od_placeset_of(1), 5));
+    expect_moved(among, set, 1, set);
+    expect_moved(among, set, 2, od_placeset_with(od_placeset_of(5), 8));
+    expect_moved(among, set, 3, OD_NO_PLACES);
+    expect_moved(among, OD_NO_PLACES, 0, OD_NO_PLACES);
+    expect_moved(among, among, 0, among);
+    expect_moved(among, among, 1, OD_NO_PLACES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mirrored),
+        cmocka_unit_test(moved),
         cmocka_unit_test(one_kind_where_all_are_alike),
         cmocka_unit_test(with_the_slow_device_or_without),
         cmocka_unit_test(below_one_switch_or_two),

@@ -252,14 +252,21 @@ static double alone_on(const od_topology *t, const od_way *way)
     return least;
 }
 
-unsigned od_topology_fan(const od_topology *t, unsigned from, unsigned ndevices)
+/* Of these devices those on its node. */
+static od_placeset on_node_of(const od_topology *t, unsigned device, od_placeset devices)
+{
+    od_placeset found = OD_NO_PLACES;
+    for (od_placeset_walk at = od_placeset_begin(devices); od_placeset_next(&at);)
+        if (t->node[at.place] == t->node[device])
+            od_placeset_add(&found, at.place);
+    return found;
+}
+
+unsigned od_topology_fan(const od_topology *t, unsigned from, od_placeset devices)
 {
     static const double about = 0.9;
     double alone = 0;
-    od_placeset others = OD_NO_PLACES;
-    for (unsigned k = 0; k < ndevices; k++)
-        if (k != from && t->node[k] == t->node[from])
-            od_placeset_add(&others, k);
+    od_placeset others = od_placeset_without(on_node_of(t, from, devices), from);
     for (od_placeset_walk at = od_placeset_begin(others); od_placeset_next(&at);)
         alone = fmax(alone, alone_on(t, way_between(t, (int)from, (int)at.place)));
     double all = outbound(t, (int)from, others);
@@ -275,21 +282,20 @@ static bool uses(const od_topology *t, const od_way *way, uint32_t link)
 }
 
 /* By the links that the ways from one device of another node to all of these have in common. */
-unsigned od_topology_card_loads(const od_topology *t, unsigned to, unsigned ndevices)
+unsigned od_topology_card_loads(const od_topology *t, unsigned to, od_placeset devices)
 {
     static const double about = 0.9;
-    unsigned from = 0;
-    while (from < ndevices && t->node[from] == t->node[to])
-        from++;
-    double alone = from < ndevices ? od_topology_alone(t, (int)from, (int)to) : 0, times = (double)INFINITY;
-    const od_way *way = alone > 0 ? way_between(t, (int)from, (int)to) : NULL;
+    od_placeset there = on_node_of(t, to, devices), far = od_placeset_minus(devices, there);
+    int from = od_placeset_is_empty(far) ? OD_NOWHERE : (int)od_placeset_first(far);
+    double alone = from == OD_NOWHERE ? 0 : od_topology_alone(t, from, (int)to), times = (double)INFINITY;
+    const od_way *way = alone > 0 ? way_between(t, from, (int)to) : NULL;
     for (uint32_t i = 0; way && i < way->nlinks; i++) {
         uint32_t link = t->on_way[way->first + i];
         bool common = true;
-        for (unsigned k = 0; k < ndevices; k++)
-            common &= t->node[k] != t->node[to] || uses(t, way_between(t, (int)from, (int)k), link);
+        for (od_placeset_walk at = od_placeset_begin(there); od_placeset_next(&at);)
+            common &= uses(t, way_between(t, from, (int)at.place), link);
         if (common)
             times = fmin(times, t->capacity[link] / alone);
     }
-    return times < ndevices ? (unsigned)(times / about) + 1 : UINT_MAX;
+    return times < od_placeset_count(devices) ? (unsigned)(times / about) + 1 : UINT_MAX;
 }

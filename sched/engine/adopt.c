@@ -102,7 +102,6 @@ static void use(od_engine *e, const od_settings *s, void *state)
     e->config.policy = s->policy.ops;
     e->config.evict = s->evict;
     e->config.buffer = s->buffer;
-    e->config.active = s->active;
     e->config.devices_only = s->devices_only;
     look_ahead(e, s->policy.ahead);
     e->policy_state = state;
@@ -126,7 +125,9 @@ od_status od_engine_adopt(od_engine *e, const od_settings *s)
     if (find_owned(e, &owned))
         return OD_ENOMEM;
     od_placeset devices = e->config.devices;
+    int active = e->config.active;
     e->config.devices = s->devices;
+    e->config.active = s->active;
     od_engine_estimate_links(e);
     od_policy_env env = e->env;
     env.buffer = s->buffer;
@@ -138,6 +139,7 @@ od_status od_engine_adopt(od_engine *e, const od_settings *s)
     if (status) {
         free(owned.task);
         e->config.devices = devices;
+        e->config.active = active;
         od_engine_estimate_links(e);
         return OD_ENOMEM;
     }

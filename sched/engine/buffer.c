@@ -104,11 +104,11 @@ void od_buffer_add_load(const od_engine *e, unsigned k, const od_list *tasks, od
 
 /* --- who is asked next ---------------------------------------------------------------------- */
 
-/* Each other device could take several times as many of the ready tasks, or none of these. */
+/* Each other active device could take several times as many of the ready tasks, or none of these. */
 static bool leaves_enough(const od_engine *e, size_t taken)
 {
     enum { TIMES = 8 };
-    return e->config.policy->places_at_arrival || e->in_policy >= TIMES * (e->config.ndevices - 1) * taken;
+    return e->config.policy->places_at_arrival || e->in_policy >= TIMES * (e->nactive - 1) * taken;
 }
 
 /* A device with a full buffer that loads nothing, though it has work. */

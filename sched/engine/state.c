@@ -371,12 +371,20 @@ void od_engine_check(const od_engine *e)
 }
 #endif
 
+/* Those that the settings leave active, whatever is lost; all where it is not they who decide. */
+static od_placeset set_active(const od_engine_config *config)
+{
+    unsigned n = config->ndevices;
+    od_placeset named = od_placeset_intersection(config->devices, od_placeset_below(n));
+    unsigned first = config->active > 0 && (unsigned)config->active < n ? (unsigned)config->active : n;
+    return od_placeset_is_empty(named) ? od_placeset_below(first) : named;
+}
+
 void od_engine_estimate_links(od_engine *e)
 {
     unsigned n = e->config.ndevices;
     const od_driver_ops *ops = e->config.driver_ops;
-    od_placeset all = od_placeset_below(n), chosen = od_placeset_intersection(e->config.devices, all);
-    od_placeset loading = od_placeset_is_empty(chosen) ? all : chosen;
+    od_placeset loading = set_active(&e->config);
     for (unsigned from = 0; from <= n; from++)
         for (unsigned to = 0; to <= n; to++) {
             int source = from < n ? (int)from : OD_HOST, target = to < n ? (int)to : OD_HOST;
@@ -389,10 +397,10 @@ void od_engine_estimate_links(od_engine *e)
     od_alike_find(&e->alike, e->link, n);
     bool some = e->config.topology && !ops->link;
     for (unsigned k = 0; k < n; k++)
-        e->fan[k] = some ? od_topology_fan(e->config.topology, k, n) : 1;
+        e->fan[k] = some ? od_topology_fan(e->config.topology, k, loading) : 1;
     for (unsigned k = 0; k < n; k++)
         e->card_loads[some ? e->config.topology->node[k] : 0] =
-            some ? od_topology_card_loads(e->config.topology, k, n) : 1;
+            some ? od_topology_card_loads(e->config.topology, k, loading) : 1;
     e->env.loading = some ? od_placeset_count(loading) : n;
     e->env.inbound = 0;
     for (unsigned k = 0; k < n; k++)

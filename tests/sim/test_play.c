@@ -91,6 +91,39 @@ static void test_random(void **unused)
         fail_msg("%u of %u cases within 3 %%", near, all);
 }
 
+/* Devices that the settings leave idle make no difference: all is as if they were not there. */
+static void test_idle(void **unused)
+{
+    static const char *const workloads[] = {"gemm2d:n=6", "gemm3d:n=5", "cholesky:n=7", "lu:n=6", "qr:n=5"};
+    static const char *const platforms[] = {"pcie", "pcie-half", "nvlink", "pcie-nopeer", "gemini", "h200x8"};
+    static const char *const policies[] = {"darts",      "dmda",        "dmdas:ahead=2", "dmdas:bus",
+                                           "dmdar",      "lws:ahead=3", "eager",         "nodes",
+                                           "stationary", "ap",          "hfp",           "stationary:ahead=2"};
+    uint64_t seed = 27;
+    (void)unused;
+    for (int i = 0; i < CASES; i++) {
+        sim_workload workload;
+        sim_graph graph = world_workload(ANY(&seed, workloads), 1, &workload);
+        world_setting setting = {.platform = ANY(&seed, platforms),
+                                 .policy = ANY(&seed, policies),
+                                 .devices = 1 + (unsigned)random_below(&seed, 4),
+                                 .buffer = 1 + (unsigned)random_below(&seed, 4),
+                                 .memory = (200 + random_below(&seed, 400)) << 20,
+                                 .seed = seed};
+        setting.active = (int)setting.devices;
+        world_outcome alone = world_run(&graph, &workload, &setting);
+        setting.devices += 1 + (unsigned)random_below(&seed, 8 - setting.devices);
+        world_outcome beside = world_run(&graph, &workload, &setting);
+        if (alone.status != beside.status)
+            fail_msg("%s, %s", alone.error, beside.error);
+        if (!alone.status &&
+            (alone.result.makespan != beside.result.makespan || alone.result.total.loads != beside.result.total.loads))
+            fail_msg("%s on %s, %d of %u devices: %g instead of %g", setting.policy, setting.platform, setting.active,
+                     setting.devices, beside.result.makespan, alone.result.makespan);
+        sim_graph_free(&graph);
+    }
+}
+
 static void test_exact(void **unused)
 {
     static const char *const cases[][3] = {{"cholesky:n=6", "pcie", "darts"},
@@ -259,7 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),    cmocka_unit_test(test_random),  cmocka_unit_test(test_unlike_devices),
         cmocka_unit_test(test_cpu),      cmocka_unit_test(test_auto),    cmocka_unit_test(test_auto_cpu),
-        cmocka_unit_test(test_auto_few), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_auto_few), cmocka_unit_test(test_refused), cmocka_unit_test(test_idle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

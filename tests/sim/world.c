@@ -12,6 +12,7 @@ static od_status run(const sim_graph *graph, const sim_workload *workload, const
     sim_platform platform;
     sim_machine machine = {.platform = &platform,
                            .ndevices = setting->devices,
+                           .active = setting->active,
                            .memory = setting->memory,
                            .cpus = setting->cpus,
                            .cores = 1,

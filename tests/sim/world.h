@@ -19,6 +19,7 @@
 typedef struct world_setting {
     const char *platform, *policy, *evict; /* evict NULL: the policy's */
     unsigned devices, buffer, cpus;
+    int active; /* as in sim_machine */
     size_t memory;
     uint64_t seed;
 } world_setting;

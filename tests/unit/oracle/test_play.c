@@ -105,8 +105,8 @@ static void copies_form_a_tree(void **state)
     (void)state;
     for (unsigned n = 2; n <= NTASKS; n *= 2) {
         od_topology *shared = with_peers(n, false), *pairs = with_peers(n, true);
-        assert_int_equal(od_topology_fan(shared, 0, n), 1);
-        assert_int_equal(od_topology_fan(pairs, 0, n), n - 1);
+        assert_int_equal(od_topology_fan(shared, 0, od_placeset_below(n)), 1);
+        assert_int_equal(od_topology_fan(pairs, 0, od_placeset_below(n)), n - 1);
         is(seconds_on(shared, n, 1, false), 1 + 0.5 * log2(n) + 1);
         is(seconds_on(pairs, n, 1, false), 1 + 0.5 + 1);
         od_topology_destroy(shared);

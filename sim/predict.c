@@ -17,6 +17,12 @@ double sim_expected_seconds(const simulation *s, uint32_t t)
     return s->nmeasured ? s->measured_s / s->nmeasured : guess;
 }
 
+void sim_note_guess(const simulation *s, uint32_t t)
+{
+    if (s->cost)
+        od_engine_guess(s->engine, s->task[t].kind, !s->cost[s->graph->tasks[t].kernel].runs);
+}
+
 void sim_measured(simulation *s, uint32_t t)
 {
     if (!s->cost)

@@ -210,6 +210,7 @@ static void make_ready(simulation *s, uint32_t t)
         s->task[t].submission = s->submission[t];
     }
     s->task[t].duration = sim_expected_seconds(s, t);
+    sim_note_guess(s, t);
     s->task[t].priority = s->graph->has_priorities ? s->graph->tasks[t].priority : od_level_priority(bottom);
     for (uint32_t i = 0; i < s->task[t].naccess; i++)
         s->task[t].access[i].datum->pending++;

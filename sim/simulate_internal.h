@@ -145,6 +145,8 @@ void sim_release(simulation *s);
 /* predict.c */
 /* What the scheduler expects of a task: its duration, or what tasks of its kernel have taken. */
 double sim_expected_seconds(const simulation *s, uint32_t task);
+/* Tells the engine whether that is a guess. */
+void sim_note_guess(const simulation *s, uint32_t task);
 /* It has run. */
 void sim_measured(simulation *s, uint32_t task);
 

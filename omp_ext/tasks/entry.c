@@ -148,6 +148,11 @@ void od_entry_record(od_entry *entry, double seconds)
     total_seconds += seconds;
 }
 
+bool od_entry_has_run(const od_entry *entry)
+{
+    return entry && (entry->cost.runs || entry->host.runs);
+}
+
 double od_entry_duration(const od_entry *entry)
 {
     if (entry && entry->cost.runs)

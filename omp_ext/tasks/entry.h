@@ -78,6 +78,8 @@ void od_entry_visit(void (*visit)(const od_entry *entry, void *arg), void *arg);
 /* The library around this address is about to be closed: what has been learnt about its code is forgotten. Entries stay
  * valid: jobs may still point to them. */
 void od_entry_forget_library(const void *inside);
+/* On a device or the host, in this run or, on a device, in an earlier one: what is predicted is no guess. */
+bool od_entry_has_run(const od_entry *entry);
 /* Predicted seconds; before the first run, the mean over all code. */
 double od_entry_duration(const od_entry *entry);
 /* Likewise, but a power of two that changes only where the duration has changed by more than that: tasks of one kind

@@ -223,6 +223,7 @@ void od_job_submit(od_engine *engine, od_job *job, od_uses *uses, const void *co
     if (job->cost && job->launch.call.ident)
         job->cost->source = job->launch.call.ident;
     job->task.duration = od_entry_duration(job->cost);
+    od_engine_guess(engine, job->task.kind, !od_entry_has_run(job->cost));
     job->task.speed_class = od_kernel_speeds_class(job->code);
     bool has_host_version = job->kind == OD_JOB_KERNEL && !job->ended && !uses->has_scratch &&
                             od_call_result_is_used(job->launch.call.from);

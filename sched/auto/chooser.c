@@ -150,14 +150,22 @@ static void keep_schedule(struct chooser *c, od_trial *trial)
     c->batch.iteration->draft = s;
 }
 
-/* What a change must bring: much, once devices follow another plan, or while more tasks are to come, and more where
- * that went on while it was looked for, which may be of no use to the new one. */
+/* Of the seconds under present settings those under others may take: clearly less, once devices follow a plan, or while
+ * more tasks are to come, and far less as long as durations are guesses, where little may turn out to be nothing. */
+static double worth_factor(const struct chooser *c, double passed)
+{
+    static const double less = 0.9999, clearly = 0.98, far = 0.9;
+    if (od_durations_has_guess(&c->played))
+        return far;
+    return c->done || passed > 0 || !od_engine_is_awaited(c->e) ? clearly : less;
+}
+
+/* What has passed while it was looked for may be of no use to it. */
 static bool is_worth_it(const struct chooser *c, const od_trial *trial)
 {
     double passed = (double)(od_engine_clock(c->e) - c->begun_ns) * 1e-9;
-    double factor = c->done || passed > 0 || !od_engine_is_awaited(c->e) ? 0.98 : 0.9999;
     const od_prediction *now = trial->present, *best = trial->best;
-    return best != now && (!now || passed + best->seconds < factor * now->seconds);
+    return best != now && (!now || passed + best->seconds < worth_factor(c, passed) * now->seconds);
 }
 
 static void note(struct chooser *c, const od_trial *trial, bool adopted)

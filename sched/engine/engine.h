@@ -277,6 +277,9 @@ od_status od_engine_range_request(od_engine *engine, uintptr_t base, size_t size
 /* One of this kind (od_task.kind) has run: a chooser predicts others to take so long from now on (od_task.duration).
  * Policies know what was predicted when tasks were submitted, so that a recorded run can be replayed. */
 void od_engine_expect(od_engine *engine, const void *kind, double seconds);
+/* What a task of this kind that is ready is predicted to take is a guess, since none has run, until od_engine_expect()
+ * says better; or it is none any more. */
+void od_engine_guess(od_engine *engine, const void *kind, bool is_guess);
 /* Tasks of this kind (od_task.kind) are predicted to take so long on a CPU worker (od_task.host_seconds); what is
  * predicted of those that are ready counts from then on. */
 void od_engine_expect_host(od_engine *engine, const void *kind, double host_seconds);

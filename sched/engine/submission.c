@@ -25,8 +25,16 @@ static void count_waiting(od_engine *e, int change)
 
 void od_engine_expect(od_engine *e, const void *kind, double seconds)
 {
+    if (!e->chooser || !e->known)
+        return;
+    od_durations_note(&e->known->durations, kind, seconds);
+    od_durations_set_guessed(&e->known->durations, kind, false);
+}
+
+void od_engine_guess(od_engine *e, const void *kind, bool is_guess)
+{
     if (e->chooser && e->known)
-        od_durations_note(&e->known->durations, kind, seconds);
+        od_durations_set_guessed(&e->known->durations, kind, is_guess);
 }
 
 void od_engine_expect_host(od_engine *e, const void *kind, double host_seconds)

@@ -12,22 +12,37 @@ uint32_t od_durations_find(const od_durations *d, const void *kind)
     return i;
 }
 
-/* NULL: it has no kind, or there are too many. */
-static double *place_in(od_durations *d, double *seconds, const void *kind)
+/* OD_DURATIONS_KINDS: it has no kind, or there are too many. */
+static uint32_t place_of(od_durations *d, const void *kind)
 {
-    uint32_t i = od_durations_find(d, kind);
-    if (!kind || i == OD_DURATIONS_KINDS)
-        return NULL;
+    uint32_t i = kind ? od_durations_find(d, kind) : OD_DURATIONS_KINDS;
+    if (i == OD_DURATIONS_KINDS)
+        return i;
     d->nkinds += i == d->nkinds;
     d->kind[i] = kind;
-    return &seconds[i];
+    return i;
 }
 
 void od_durations_note(od_durations *d, const void *kind, double seconds)
 {
-    double *noted = place_in(d, d->seconds, kind);
-    if (noted)
-        *noted = seconds;
+    uint32_t i = place_of(d, kind);
+    if (i < OD_DURATIONS_KINDS)
+        d->seconds[i] = seconds;
+}
+
+void od_durations_set_guessed(od_durations *d, const void *kind, bool guessed)
+{
+    uint32_t i = place_of(d, kind);
+    if (i < OD_DURATIONS_KINDS)
+        d->guessed[i] = guessed;
+}
+
+bool od_durations_has_guess(const od_durations *d)
+{
+    uint32_t i = 0;
+    while (i < d->nkinds && !d->guessed[i])
+        i++;
+    return i < d->nkinds;
 }
 
 bool od_durations_differ(const od_durations *then, const od_durations *now, double times)
@@ -42,9 +57,9 @@ bool od_durations_differ(const od_durations *then, const od_durations *now, doub
 
 void od_durations_note_host(od_durations *d, const void *kind, double host_seconds)
 {
-    double *noted = place_in(d, d->host_seconds, kind);
-    if (noted)
-        *noted = host_seconds;
+    uint32_t i = place_of(d, kind);
+    if (i < OD_DURATIONS_KINDS)
+        d->host_seconds[i] = host_seconds;
 }
 
 double od_durations_host(const od_durations *d, const void *kind)

@@ -18,11 +18,15 @@ typedef struct od_durations {
     const void *kind[OD_DURATIONS_KINDS];
     double seconds[OD_DURATIONS_KINDS];
     double host_seconds[OD_DURATIONS_KINDS]; /* on a CPU worker, as in od_task; 0: nothing has been noted */
+    bool guessed[OD_DURATIONS_KINDS];        /* no task of the kind has ever run */
     uint32_t nkinds;
 } od_durations;
 
 /* A task of this kind is ready, or has run: this prediction is newer than those of others of its kind. */
 void od_durations_note(od_durations *durations, const void *kind, double seconds);
+/* What is predicted of this kind is a guess, or no longer. */
+void od_durations_set_guessed(od_durations *durations, const void *kind, bool guessed);
+bool od_durations_has_guess(const od_durations *durations);
 /* Of a kind of `then` another time than `times` that long, or that short, is noted now. */
 bool od_durations_differ(const od_durations *then, const od_durations *now, double times);
 /* Likewise, on a CPU worker. */

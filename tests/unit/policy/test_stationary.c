@@ -478,6 +478,18 @@ static void test_durations(void **unused)
     od_durations_note(&known->durations, &kinds[0], 2);
     od_known_predict(known);
     assert_true(claimed->seconds == 2 && known->taken_seconds == 2);
+    const od_durations noted = known->durations;
+    assert_false(od_durations_has_guess(&known->durations));
+    od_durations_set_guessed(&known->durations, &kinds[0], true);
+    od_durations_set_guessed(&known->durations, NULL, true);
+    assert_true(od_durations_has_guess(&known->durations));
+    od_durations_set_guessed(&known->durations, &kinds[1], true); /* nothing is noted of it: predictions stay */
+    od_durations_set_guessed(&known->durations, &kinds[0], false);
+    od_known_predict(known);
+    assert_true(od_durations_has_guess(&known->durations) && other->seconds == 3 && claimed->seconds == 2);
+    od_durations_set_guessed(&known->durations, &kinds[1], false);
+    assert_false(od_durations_has_guess(&known->durations));
+    known->durations = noted;
     assert_true(od_durations_differ(&then, &known->durations, 2.4) &&
                 od_durations_differ(&known->durations, &then, 2.4));
     assert_false(od_durations_differ(&then, &known->durations, 2.6));

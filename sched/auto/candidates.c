@@ -4,6 +4,7 @@
 
 #include "sched/auto/sets.h"
 #include "sched/phase/active.h"
+#include "util/container/hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -104,6 +105,16 @@ bool od_candidate_is_same(const od_candidate *a, const od_candidate *b)
     return strcmp(a->policy, b->policy) == 0 && x->evict == y->evict && x->buffer == y->buffer &&
            x->policy.ahead == y->policy.ahead && x->active == y->active && od_placeset_equal(x->devices, y->devices) &&
            x->devices_only == y->devices_only;
+}
+
+uint64_t od_candidate_hash(const od_candidate *c)
+{
+    const od_settings *s = &c->settings;
+    uint64_t numbers[] = {s->buffer, s->policy.ahead, (uint64_t)s->active, s->devices_only};
+    uint64_t hash = od_hash(OD_HASH_START, c->policy, strlen(c->policy));
+    hash = od_hash(hash, s->evict->name, strlen(s->evict->name));
+    hash = od_hash(hash, numbers, sizeof numbers);
+    return od_hash(hash, &s->devices, sizeof s->devices);
 }
 
 static bool is_another(const char *policy, const od_work *work)
@@ -230,7 +241,8 @@ bool od_candidates_on_set(unsigned number, od_placeset devices, const od_work *w
     static const struct variant {
         unsigned more, buffer; /* tasks in the buffer: so many more than given, or so many if not 0 */
         uint64_t ahead;
-    } variants[] = {{.more = 0}, {.more = 1}, {.more = 5}, {.ahead = 1}, {.buffer = 1, .ahead = 1}};
+    } variants[] = {{.more = 0}, {.more = 1}, {.more = 5}, {.ahead = 1}, {.buffer = 1, .ahead = 1}, {.buffer = 1}};
+    _Static_assert(sizeof variants / sizeof *variants * POLICIES == OD_CANDIDATES_ON_SET, "each is tried");
     const struct variant *v = &variants[number / POLICIES];
     unsigned i = number % POLICIES;
     struct kind kind = {.policy = policies[i][0], .rule = policies[i][1], .ahead = v->ahead, .slow = i >= FIRST_SLOW};

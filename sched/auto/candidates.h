@@ -27,6 +27,8 @@ typedef struct od_work {
 
 /* The same settings. */
 bool od_candidate_is_same(const od_candidate *a, const od_candidate *b);
+/* The same number for the same settings, and seldom for others. */
+uint64_t od_candidate_hash(const od_candidate *candidate);
 /* Sets its name. */
 void od_candidate_name(od_candidate *candidate);
 /* With what a run begins, on devices that are `uneven` or not: a policy as it is by itself, but for what stays of what
@@ -47,7 +49,7 @@ enum { OD_CANDIDATES_POLICIES = 22, OD_CANDIDATES_GRID = OD_CANDIDATES_POLICIES 
 bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_work *work, od_candidate *candidate);
 /* Policies and rules with several task buffers and lookaheads on these devices, one by one. False: this one is not to
  * be tried; there are none from OD_CANDIDATES_ON_SET on. */
-enum { OD_CANDIDATES_ON_SET = OD_CANDIDATES_POLICIES * 5 };
+enum { OD_CANDIDATES_ON_SET = OD_CANDIDATES_POLICIES * 6 };
 bool od_candidates_on_set(unsigned number, od_placeset devices, const od_work *work, od_candidate *candidate);
 /* Those that have one device more or less than the best of them, a set of each kind. */
 unsigned od_candidates_on_near_sets(od_candidate *candidates, unsigned most, const od_candidate *best,

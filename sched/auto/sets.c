@@ -114,14 +114,16 @@ static void add_fastest(const od_topology *t, od_placeset among, od_device_sets 
             if (best == OD_MAX_DEVICES || rate(t, at.place) > rate(t, best))
                 best = at.place;
         od_placeset_add(&set, best);
-        add(t, sets->set[size], &sets->count[size], OD_SETS_ALIKE_MOST, set);
+        add(t, sets->set[size], &sets->count[size], sets->kinds, set);
     }
 }
 
 void od_device_sets_find(const od_topology *t, od_placeset among, od_device_sets *sets)
 {
     unsigned n = od_placeset_count(among);
-    *sets = (od_device_sets){.most = n <= OD_SETS_DEVICES ? n : 0, .count[0] = 1};
+    enum { FEW = 16, LESS = 6 }; /* devices, and kinds of sets of more */
+    *sets =
+        (od_device_sets){.most = n <= OD_SETS_DEVICES ? n : 0, .kinds = n <= FEW ? OD_SETS_KINDS : LESS, .count[0] = 1};
     add_fastest(t, among, sets, load_rate);
     add_fastest(t, among, sets, compute_rate);
     add_fastest(t, among, sets, none);
@@ -129,7 +131,7 @@ void od_device_sets_find(const od_topology *t, od_placeset among, od_device_sets
         for (unsigned i = 0; i < sets->count[size - 1]; i++) {
             od_placeset smaller = sets->set[size - 1][i];
             for (od_placeset_walk at = od_placeset_begin(od_placeset_minus(among, smaller)); od_placeset_next(&at);)
-                add(t, sets->set[size], &sets->count[size], OD_SETS_ALIKE_MOST, od_placeset_with(smaller, at.place));
+                add(t, sets->set[size], &sets->count[size], sets->kinds, od_placeset_with(smaller, at.place));
         }
 }
 

@@ -14,14 +14,15 @@
 #include "memmgr/device/topology.h"
 
 enum {
-    OD_SETS_ALIKE_MOST = 6, /* kinds of sets of one size */
-    OD_SETS_DEVICES = 61,   /* among more none are looked for: it takes the fourth power of their number */
+    OD_SETS_KINDS = 24,   /* of sets of one size, at most */
+    OD_SETS_DEVICES = 61, /* among more none are looked for: it takes the fourth power of their number */
 };
 
 typedef struct od_device_sets {
     unsigned most;                       /* devices of the largest set */
+    unsigned kinds;                      /* of each size at most */
     unsigned count[OD_SETS_DEVICES + 1]; /* by number of devices */
-    od_placeset set[OD_SETS_DEVICES + 1][OD_SETS_ALIKE_MOST];
+    od_placeset set[OD_SETS_DEVICES + 1][OD_SETS_KINDS];
 } od_device_sets;
 
 /* Of the devices `among`. */

@@ -56,8 +56,9 @@ static double least(const od_trial *t)
 
 static bool was_tried(const od_trial *t, const od_candidate *candidate)
 {
+    uint64_t hash = od_candidate_hash(candidate);
     for (unsigned i = 0; i < t->ntried; i++)
-        if (od_candidate_is_same(&t->tried[i].candidate, candidate))
+        if (t->hash[i] == hash && od_candidate_is_same(&t->tried[i].candidate, candidate))
             return true;
     return false;
 }
@@ -95,7 +96,7 @@ static const od_prediction *try_one(od_trial *t, const od_candidate *candidate)
         p->seconds = result.at_least;
     else if (p->seconds < least(t))
         t->leader = p;
-    t->ntried++;
+    t->hash[t->ntried++] = od_candidate_hash(candidate);
     return p;
 }
 
@@ -125,11 +126,12 @@ static bool try_grid(od_trial *t)
     return t->leader != best;
 }
 
-/* There must be room for what is near the best. */
+/* There must be room for what is near the best; and where no time is set, it is not to take for ever. */
 static bool has_room(const od_trial *t)
 {
-    enum { MOST = OD_TRIAL_MOST - 8 * OD_CANDIDATES_MAX };
-    return t->ntried < MOST && !is_enough(t);
+    enum { MOST = OD_TRIAL_MOST - 8 * OD_CANDIDATES_MAX, MANY = 8192, MOST_PLAYED = 8000000 };
+    uint64_t played = (uint64_t)t->ntried * t->work.ntasks;
+    return t->ntried < (played < MOST_PLAYED ? MOST : MANY) && !is_enough(t);
 }
 
 static const od_prediction *best_on(const od_trial *t, od_placeset set)
@@ -161,12 +163,13 @@ static void climb_on(od_trial *t, od_placeset set)
         t->leader = leader;
 }
 
-static void try_set(od_trial *t, od_placeset set)
+/* So many of the candidates for it. */
+static void try_set(od_trial *t, od_placeset set, unsigned count)
 {
-    static const double nearly = 1.05;
+    static const double nearly = 1.1;
     od_candidate candidate;
     t->slack = nearly;
-    for (unsigned c = 0; c < OD_CANDIDATES_ON_SET && has_room(t); c++)
+    for (unsigned c = 0; c < count && has_room(t); c++)
         if (od_candidates_on_set(c, set, &t->work, &candidate))
             try_one(t, &candidate);
     t->slack = 0;
@@ -174,11 +177,11 @@ static void try_set(od_trial *t, od_placeset set)
 }
 
 /* Policies decide ties by number, so devices that are alike in all else are not the same to them. */
-static void try_moved(od_trial *t, od_placeset among)
+static void try_moved(od_trial *t)
 {
     od_candidate candidates[OD_CANDIDATES_MAX];
     unsigned count = od_candidates_ahead(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
-    od_placeset set = t->leader->candidate.settings.devices, moved;
+    od_placeset set = t->leader->candidate.settings.devices, among = od_candidates_devices(&t->work), moved;
     for (unsigned first = 0; !od_placeset_is_empty(moved = od_device_sets_moved(among, set, first)); first++)
         for (unsigned i = 0; i < count && has_room(t); i++) {
             candidates[i].settings.devices = moved;
@@ -187,19 +190,39 @@ static void try_moved(od_trial *t, od_placeset among)
         }
 }
 
-/* Every policy on fewer and fewer devices, on a set of each kind. Those kinds come first that each number of devices
- * has: the fastest ones. */
+/* Every policy on fewer and fewer of these devices, on a set of each kind. Those kinds come first that each number of
+ * devices has: the fastest ones, on which they are tried with other lookaheads and buffers, too. */
+static void try_sets_among(od_trial *t, od_placeset among)
+{
+    enum { FASTEST = 2 };
+    od_device_sets sets;
+    od_device_sets_find(t->work.topology, among, &sets);
+    for (unsigned i = 0; i < sets.kinds; i++)
+        for (unsigned n = sets.most; n > 0; n--)
+            for (unsigned mirrored = 0; i < sets.count[n] && mirrored < 2 && has_room(t); mirrored++)
+                try_set(t, mirrored ? od_device_sets_mirror(among, sets.set[n][i]) : sets.set[n][i],
+                        i < FASTEST ? OD_CANDIDATES_ON_SET : OD_CANDIDATES_POLICIES);
+}
+
+/* Likewise on those sets that a program would try that had only the first of the devices. */
+static void try_sets_of_fewer(od_trial *t)
+{
+    od_placeset all = od_candidates_devices(&t->work), first = OD_NO_PLACES, fewer[OD_MAX_DEVICES];
+    unsigned n = 0;
+    for (od_placeset_walk at = od_placeset_begin(all); od_placeset_next(&at);) {
+        fewer[n++] = first;
+        od_placeset_add(&first, at.place);
+    }
+    while (n-- > 2 && has_room(t))
+        try_sets_among(t, fewer[n]);
+}
+
 static bool try_sets(od_trial *t)
 {
-    od_device_sets sets;
-    od_placeset among = od_candidates_devices(&t->work);
     const od_prediction *best = t->leader;
-    od_device_sets_find(t->work.topology, among, &sets);
-    for (unsigned i = 0; i < OD_SETS_ALIKE_MOST; i++)
-        for (unsigned n = sets.most; n-- > 1;)
-            for (unsigned mirrored = 0; i < sets.count[n] && mirrored < 2; mirrored++)
-                try_set(t, mirrored ? od_device_sets_mirror(among, sets.set[n][i]) : sets.set[n][i]);
-    try_moved(t, among);
+    try_sets_among(t, od_candidates_devices(&t->work));
+    try_moved(t);
+    try_sets_of_fewer(t);
     return t->leader != best;
 }
 
@@ -266,10 +289,11 @@ static void add_schedule(od_trial *t, const od_settings *others, double seconds)
 {
     od_schedule *s = t->improved;
     snprintf(s->name, sizeof s->name, "schedule %u", t->schedules + 1);
-    od_prediction *p = &t->tried[t->ntried++];
+    od_prediction *p = &t->tried[t->ntried];
     *p = (od_prediction){.candidate = {.settings = od_schedule_settings(s, others), .policy = s->name},
                          .seconds = seconds};
     od_candidate_name(&p->candidate);
+    t->hash[t->ntried++] = od_candidate_hash(&p->candidate);
     if (!t->best || seconds < t->best->seconds)
         t->best = p;
 }

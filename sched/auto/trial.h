@@ -22,7 +22,7 @@
 #include "sched/engine/copy.h"
 #include "sched/phase/findings.h"
 
-enum { OD_TRIAL_MOST = 8192 };
+enum { OD_TRIAL_MOST = 32768 };
 
 typedef struct od_prediction {
     od_candidate candidate;
@@ -68,6 +68,7 @@ typedef struct od_trial {
     bool is_part;       /* more are known than are played */
     unsigned nplays;
     unsigned ntried;
+    uint64_t hash[OD_TRIAL_MOST]; /* of what has been tried */
     od_prediction tried[OD_TRIAL_MOST];
 } od_trial;
 

@@ -38,12 +38,15 @@ static void count_enabled(od_phase_device *w, uint32_t task, int sign)
     if (w->task[task].missing != 1)
         return;
     uint32_t item = w->task[task].lacking;
+    od_device_item *lacking = &w->item[item];
     count_urgent(w, item, w->g->level[task], sign);
-    w->item[item].enabled = sign > 0 ? w->item[item].enabled + 1 : w->item[item].enabled - 1;
-    if (sign > 0 && !w->item[item].is_wanted) {
-        w->item[item].is_wanted = true;
+    lacking->enabled = sign > 0 ? lacking->enabled + 1 : lacking->enabled - 1;
+    if (sign > 0 && !lacking->listed) {
         w->wanted[w->nwanted++] = item;
+        lacking->listed = w->nwanted;
     }
+    if (lacking->listed)
+        w->rate[lacking->listed - 1] = lacking->enabled / w->g->p->load[item];
 }
 
 static void offer(od_phase_device *w, uint32_t task)
@@ -75,6 +78,8 @@ static void bring(od_phase_device *w, uint32_t item)
     w->there[item] = true;
     w->item[item].enabled = 0;
     w->item[item].nurgent = 0;
+    if (w->item[item].listed)
+        w->rate[w->item[item].listed - 1] = 0;
     w->value[w->npresent] = value_of(w, item);
     w->present[w->npresent++] = item;
     w->item[item].position = w->npresent;
@@ -391,6 +396,7 @@ void od_phase_free_device(od_phase_device *w)
     free(w->user);
     free(w->place);
     free(w->wanted);
+    free(w->rate);
     free(w->value);
     od_heap_free(&w->ready);
     od_heap_free(&w->runnable);
@@ -410,11 +416,12 @@ od_phase_device *od_phase_make_device(const od_phase_graph *g)
     w->user = od_malloc(nu * sizeof *w->user);
     w->place = od_malloc(nu * sizeof *w->place);
     w->wanted = od_malloc(3 * (size_t)ni * sizeof *w->wanted);
+    w->rate = od_malloc(ni * sizeof *w->rate);
     w->value = od_malloc(ni * sizeof *w->value);
     od_heap_init(&w->ready, is_more_urgent, w);
     od_heap_init(&w->runnable, is_more_urgent, w);
-    bool ok = w->item && w->task && w->user && w->place && w->wanted && w->value && !od_heap_reserve(&w->ready, nt) &&
-              !od_heap_reserve(&w->runnable, nt);
+    bool ok = w->item && w->task && w->user && w->place && w->wanted && w->rate && w->value &&
+              !od_heap_reserve(&w->ready, nt) && !od_heap_reserve(&w->runnable, nt);
     if (!ok) {
         od_phase_free_device(w);
         return NULL;

@@ -126,8 +126,8 @@ typedef struct od_device_item {
     uint32_t nusers;      /* tasks that use it, wait for no other one and have not run */
     uint32_t last;        /* how many tasks had been ordered with the last that uses it */
     uint32_t position;    /* its place in `present` plus one, 0: it is not there */
+    uint32_t listed;      /* its place in `wanted` plus one, 0: it is not in it */
     bool dirty;           /* written here since it came */
-    bool is_wanted;       /* in `wanted` */
 } od_device_item;
 
 typedef struct od_device_task {
@@ -154,6 +154,7 @@ typedef struct od_phase_device {
     od_device_user *user; /* by item, from graph.first_user on: item.nusers of them */
     uint32_t *place;      /* by use: where it is in that list */
     uint32_t *wanted;     /* items with `enabled`, perhaps no longer */
+    double *rate;         /* and how many tasks their loads enable in a second; 0: it is there, or there are none */
     uint32_t nwanted;
     uint32_t *present; /* items that are there */
     double *value;     /* and what they are worth keeping */

@@ -37,30 +37,41 @@ static double level_of(od_phase_device *w, uint32_t item)
     return w->item[item].urgent;
 }
 
+static void unlist(od_phase_device *w, uint32_t at)
+{
+    uint32_t last = --w->nwanted;
+    w->item[w->wanted[at]].listed = 0;
+    if (at == last)
+        return;
+    w->wanted[at] = w->wanted[last];
+    w->rate[at] = w->rate[last];
+    w->item[w->wanted[at]].listed = at + 1;
+}
+
 /* The load that makes most tasks possible for its length, of so many that would make some; or OD_NO_ITEM. */
 static uint32_t best_load(od_phase_device *w)
 {
     enum { LOOK_AT = 2048 };
+    static const double alike = 1e-9;
     const od_phase_problem *p = w->g->p;
     uint32_t best = OD_NO_ITEM, i = 0;
-    double most = 0, urgent = 0;
+    double most = 0, least = 0, urgent = 0;
     while (i < w->nwanted && i < LOOK_AT) {
-        uint32_t item = w->wanted[i];
-        double value = w->item[item].enabled / p->load[item];
-        if (w->there[item] || !w->item[item].enabled) {
-            w->item[item].is_wanted = false;
-            w->wanted[i] = w->wanted[--w->nwanted];
+        double value = w->rate[i];
+        if (value <= 0) {
+            unlist(w, i);
             continue;
         }
-        i++;
-        if (best != OD_NO_ITEM && value < most * (1 - 1e-9))
+        uint32_t item = w->wanted[i++];
+        if (value < least)
             continue;
         if (!w->held[item] && w->lacking > 0 && w->used + p->size[item] + w->lacking > p->memory)
             continue; /* it does not fit */
         double level = level_of(w, item);
-        if (best == OD_NO_ITEM || value > most * (1 + 1e-9) || level > urgent || (level == urgent && item < best)) {
+        if (best == OD_NO_ITEM || value > most * (1 + alike) || level > urgent || (level == urgent && item < best)) {
             best = item;
             most = value;
+            least = value * (1 - alike);
             urgent = level;
         }
     }

@@ -98,6 +98,17 @@ void od_phase_choose_all(const od_phase_problem *p, od_phase_choice *c)
         add(p, c, t);
 }
 
+uint64_t od_phase_hash_choice(const od_phase_problem *p, const od_phase_choice *c)
+{
+    uint64_t hash = c->ntasks;
+    for (uint32_t i = 0; i < c->ntasks; i++)
+        hash = (hash ^ hash >> 32 ^ c->task[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    for (uint32_t i = 0; i < p->nitems; i++)
+        if (c->held[i])
+            hash = (hash ^ hash >> 32 ^ i) * UINT64_C(0xbf58476d1ce4e5b9);
+    return hash;
+}
+
 /* Puts the tasks of H, and all others that use nothing beyond what these use, into c->task, in no order. */
 static void find_all(const od_phase_graph *g, const od_phase_growth *growth, od_phase_choice *c)
 {

@@ -84,6 +84,8 @@ static inline double od_phase_limit(const od_phase_problem *p)
     return rounding * (p->first_successor[p->ntasks] ? longer * p->share : p->share);
 }
 
+double od_phase_total_seconds(const od_phase_problem *p); /* of all tasks */
+
 bool od_phase_make_graph(od_phase_graph *graph); /* of graph->p; false: no memory, what there is is to be freed */
 bool od_phase_list_users(od_phase_graph *graph); /* and its users of items; likewise */
 void od_phase_free_graph(od_phase_graph *graph);
@@ -111,6 +113,8 @@ void od_phase_look_around(const od_phase_graph *graph, od_phase_growth *growth, 
 /* The tasks of the first `n` items that were grown, and all others that use nothing beyond what these use. */
 void od_phase_choose(const od_phase_graph *graph, const od_phase_growth *growth, uint32_t n, od_phase_choice *choice);
 void od_phase_choose_all(const od_phase_problem *p, od_phase_choice *choice); /* with nothing that stays */
+/* Of what is chosen and what stays. */
+uint64_t od_phase_hash_choice(const od_phase_problem *p, const od_phase_choice *choice);
 
 /* --- the device that is simulated ----------------------------------------------------------- */
 

@@ -7,6 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+double od_phase_total_seconds(const od_phase_problem *p)
+{
+    double total = 0;
+    for (uint32_t t = 0; t < p->ntasks; t++)
+        total += p->seconds[t];
+    return total;
+}
+
 /* --- the graph --------------------------------------------------------------------- */
 
 static bool count_users(od_phase_graph *g)

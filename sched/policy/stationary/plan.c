@@ -104,14 +104,18 @@ static od_status find_phase(struct planning *planning)
     return plan_phase(planning);
 }
 
-static double find_loads(const struct planning *planning)
+/* As od_active_loads(). */
+static double find_loads(const struct planning *planning, double most)
 {
     uint64_t key = od_active_loads_key(planning->key, planning->loading, planning->active);
+    uint64_t bounded = od_findings_mix(key, OD_FINDINGS_LOADS, &most, sizeof most);
     const od_finding *found = od_findings_look_up(planning->findings, key);
+    if (!found)
+        found = od_findings_look_up(planning->findings, bounded);
     if (found)
         return found->loads;
-    double loads = od_active_loads(&planning->snapshot, planning->loading, planning->active);
-    od_findings_add(planning->findings, &(od_finding){.key = key, .loads = loads}, 0);
+    double loads = od_active_loads(&planning->snapshot, planning->loading, planning->active, most);
+    od_findings_add(planning->findings, &(od_finding){.key = loads > most ? bounded : key, .loads = loads}, 0);
     return loads;
 }
 
@@ -159,8 +163,8 @@ static bool find_joint_plan(struct planning *planning)
     if (planning->s->owners)
         return find_list(planning, (double)INFINITY);
     double work = planning->work / planning->speed;
-    double loads = find_loads(planning);
-    if (planning->active <= FEW && loads > little * work)
+    double most = planning->active <= FEW ? little * work : (double)INFINITY, loads = find_loads(planning, most);
+    if (loads > most)
         return false;
     return find_list(planning, od_active_finish(work, loads));
 }

@@ -127,7 +127,8 @@ typedef struct od_device_item {
     uint32_t uses;        /* the number of chosen tasks that use it and have not run */
     uint32_t chosen_uses; /* that number at first */
     uint32_t writes;      /* of a whole order: tasks that write it and have not run */
-    uint32_t nusers;      /* tasks that use it, wait for no other one and have not run */
+    uint32_t nusers;      /* tasks that use it, wait for no other one and have not run, but for: */
+    uint32_t nrun;        /* some of them have run */
     uint32_t last;        /* how many tasks had been ordered with the last that uses it */
     uint32_t position;    /* its place in `present` plus one, 0: it is not there */
     uint32_t listed;      /* its place in `wanted` plus one, 0: it is not in it */
@@ -141,12 +142,6 @@ typedef struct od_device_task {
     bool done;
 } od_device_task;
 
-/* A task that uses an item. */
-typedef struct od_device_user {
-    uint32_t task;
-    uint32_t use; /* in the problem's list */
-} od_device_user;
-
 /* Without time: what is there, what tasks lack, what has to go. Serves one order after the other. */
 typedef struct od_phase_device {
     const od_phase_graph *g;
@@ -155,8 +150,7 @@ typedef struct od_phase_device {
     bool *there;               /* by item */
     od_device_item *item;
     od_device_task *task;
-    od_device_user *user; /* by item, from graph.first_user on: item.nusers of them */
-    uint32_t *place;      /* by use: where it is in that list */
+    uint32_t *user;       /* by item, from graph.first_user on: item.nusers tasks */
     uint32_t *wanted;     /* items with `enabled`, perhaps no longer */
     double *rate;         /* and how many tasks their loads enable in a second; 0: it is there, or there are none */
     uint32_t nwanted;
@@ -184,11 +178,6 @@ static inline bool od_phase_is_before(const od_phase_device *w, uint32_t a, uint
     return level[a] > level[b] || (level[a] == level[b] && a < b);
 }
 
-static inline od_device_user *od_phase_users_of(const od_phase_device *w, uint32_t item)
-{
-    return w->user + w->g->first_user[item];
-}
-
 od_phase_device *od_phase_make_device(const od_phase_graph *graph); /* NULL: no memory */
 void od_phase_free_device(od_phase_device *device);                 /* NULL: nothing */
 /* With nothing there but what was there before. */
@@ -197,6 +186,8 @@ void od_phase_begin(od_phase_device *device, const od_phase_choice *choice, doub
 /* Loads the item. Makes room for it, but for what the task (or OD_NO_ITEM) uses; where that is not possible more is
  * there than there can be. */
 void od_phase_load(od_phase_device *device, uint32_t item, uint32_t task);
+/* Tasks that use the item, wait for no other one and have not run: item.nusers. */
+const uint32_t *od_phase_users_of(od_phase_device *device, uint32_t item);
 /* Puts the task, whose items are all there, behind the others of the order. */
 void od_phase_run(od_phase_device *device, uint32_t task);
 /* The first task in the order that has not ended is over: what waited for it is ready. False: all are. */

@@ -23,13 +23,13 @@ static void run_all(od_phase_device *w)
 /* Of the most urgent task that lacks this item alone. */
 static double level_of(od_phase_device *w, uint32_t item)
 {
-    const od_device_user *user = od_phase_users_of(w, item);
     if (w->item[item].nurgent)
         return w->item[item].urgent;
+    const uint32_t *user = od_phase_users_of(w, item);
     w->item[item].urgent = 0;
     for (uint32_t i = 0; i < w->item[item].nusers; i++) {
-        double level = w->g->level[user[i].task];
-        if (w->task[user[i].task].missing != 1 || level < w->item[item].urgent)
+        double level = w->g->level[user[i]];
+        if (w->task[user[i]].missing != 1 || level < w->item[item].urgent)
             continue;
         w->item[item].nurgent = level > w->item[item].urgent ? 1 : w->item[item].nurgent + 1;
         w->item[item].urgent = level;
@@ -108,13 +108,13 @@ static uint32_t best_task(od_phase_device *w)
 }
 
 /* The first task that lacks this item alone: what it uses must not go. */
-static uint32_t enabled_task(const od_phase_device *w, uint32_t item)
+static uint32_t enabled_task(od_phase_device *w, uint32_t item)
 {
-    const od_device_user *user = od_phase_users_of(w, item);
+    const uint32_t *user = od_phase_users_of(w, item);
     uint32_t first = OD_NO_ITEM;
     for (uint32_t i = 0; i < w->item[item].nusers; i++)
-        if (w->task[user[i].task].missing == 1 && user[i].task < first)
-            first = user[i].task;
+        if (w->task[user[i]].missing == 1 && user[i] < first)
+            first = user[i];
     return first;
 }
 

@@ -54,6 +54,7 @@ struct plan {
     unsigned ngrown;
     od_phase_choice choice;
     od_phase_device *device;
+    od_phase_grower *grower;
     struct candidate kept[KEPT + 1]; /* the best first; the last is the one that is tried */
     unsigned nkept, most;            /* at most so many are kept */
     struct judged *judged;           /* a list */
@@ -261,10 +262,10 @@ static void try_grown(struct plan *w)
 /* All tasks, with nothing that is to stay; none if it takes more than so many seconds of transfers. */
 static void order_all(struct plan *w, double most, struct candidate *candidate)
 {
-    const od_phase_problem *p = w->g.p;
-    od_phase_choose_all(p, &w->choice);
+    double rate = od_phase_total_seconds(w->g.p) / most;
+    od_phase_choose_all(w->g.p, &w->choice);
     candidate->result.role = OD_PHASE_NOTHING;
-    od_phase_stream(w->device, &w->choice, od_phase_total_seconds(p) / most, &candidate->result, candidate->there);
+    od_phase_stream(w->device, &w->choice, rate, &candidate->result, candidate->there);
 }
 
 static void try_all_grown(struct plan *w)
@@ -284,7 +285,7 @@ static od_status grow(struct plan *w, int role, double limit)
 {
     struct grown *grown = &w->grown[w->ngrown];
     grown->role = role;
-    return od_phase_grow(&w->g, role, limit, &grown->growth);
+    return od_phase_grow(w->grower, role, limit, &grown->growth);
 }
 
 /* What growing alone promises: task time for each second of transfers, at best. */
@@ -403,7 +404,7 @@ static bool allocate(struct plan *w)
     if (!ok || !od_phase_make_choice(p, &w->choice) || !od_phase_make_graph(&w->g))
         return false;
     w->device = od_phase_make_device(&w->g);
-    return w->device;
+    return w->device && (w->grower = od_phase_make_grower(&w->g));
 }
 
 static void release(struct plan *w)
@@ -413,6 +414,7 @@ static void release(struct plan *w)
         od_phase_free_growth(&w->grown[i].growth);
     od_phase_free_choice(&w->choice);
     od_phase_free_device(w->device);
+    od_phase_free_grower(w->grower);
     free(w->judged);
     for (unsigned i = 0; i <= KEPT; i++) {
         free(w->kept[i].result.order);
@@ -488,8 +490,7 @@ static od_status roll_out(const od_phase_problem *problem, struct roll *roll)
         od_phase_rest rest;
         status = od_phase_make_rest(&rest, problem, roll->gone) ? OD_OK : OD_ENOMEM;
         rest.p.share = roll->share;
-        if (roll->there)
-            rest.p.resident = roll->there;
+        rest.p.resident = roll->there ? roll->there : rest.p.resident;
         any = rest.p.ntasks;
         if (!status && any)
             status = plan_part(roll, &rest, &any);

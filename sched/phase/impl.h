@@ -40,7 +40,7 @@ typedef struct od_phase_rest {
 typedef struct od_phase_growth {
     uint32_t *item; /* in the order in which they joined */
     uint32_t nitems;
-    double *bytes;    /* of the items up to this one */
+    double *bytes;    /* of the items up to this one; all arrays but `task` are in the piece that begins here */
     double *seconds;  /* of the tasks with these */
     double *loads;    /* predicted seconds of their loads and stores, partners included */
     uint32_t *joined; /* by task: how many items there were when it came to belong; 0: it does not */
@@ -100,9 +100,13 @@ unsigned od_phase_usual_roles(const od_phase_problem *p, int given, od_phase_rol
 bool od_phase_make_rest(od_phase_rest *rest, const od_phase_problem *whole, const bool *gone);
 void od_phase_free_rest(od_phase_rest *rest);
 
+/* What growing one H after the other needs. */
+typedef struct od_phase_grower od_phase_grower;
+od_phase_grower *od_phase_make_grower(const od_phase_graph *graph); /* NULL: no memory */
+void od_phase_free_grower(od_phase_grower *grower);                 /* NULL: nothing */
 /* Grows H of a role up to so many bytes. A growth is all zeros at first, and may be used again. OD_ENOMEM: what it
  * holds is undefined. */
-od_status od_phase_grow(const od_phase_graph *graph, int role, double limit, od_phase_growth *growth);
+od_status od_phase_grow(od_phase_grower *grower, int role, double limit, od_phase_growth *growth);
 void od_phase_free_growth(od_phase_growth *growth);
 
 bool od_phase_make_choice(const od_phase_problem *p,

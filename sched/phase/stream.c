@@ -56,6 +56,7 @@ static uint32_t best_load(od_phase_device *w)
     const od_phase_problem *p = w->g->p;
     uint32_t best = OD_NO_ITEM, i = 0;
     double most = 0, least = 0, urgent = 0;
+    double room = w->lacking > 0 ? p->memory - w->used - w->lacking : (double)INFINITY; /* for a stream */
     while (i < w->nwanted && i < LOOK_AT) {
         double value = w->rate[i];
         if (value <= 0) {
@@ -65,8 +66,8 @@ static uint32_t best_load(od_phase_device *w)
         uint32_t item = w->wanted[i++];
         if (value < least)
             continue;
-        if (!w->held[item] && w->lacking > 0 && w->used + p->size[item] + w->lacking > p->memory)
-            continue; /* it does not fit */
+        if (!w->held[item] && p->size[item] > room)
+            continue;
         double level = level_of(w, item);
         if (best == OD_NO_ITEM || value > most * (1 + alike) || level > urgent || (level == urgent && item < best)) {
             best = item;

@@ -262,10 +262,9 @@ static void try_grown(struct plan *w)
 /* All tasks, with nothing that is to stay; none if it takes more than so many seconds of transfers. */
 static void order_all(struct plan *w, double most, struct candidate *candidate)
 {
-    double rate = od_phase_total_seconds(w->g.p) / most;
     od_phase_choose_all(w->g.p, &w->choice);
     candidate->result.role = OD_PHASE_NOTHING;
-    od_phase_stream(w->device, &w->choice, rate, &candidate->result, candidate->there);
+    od_phase_stream(w->device, &w->choice, od_phase_total_seconds(w->g.p) / most, &candidate->result, candidate->there);
 }
 
 static void try_all_grown(struct plan *w)
@@ -326,9 +325,10 @@ static od_status add_role(struct plan *w, int role)
     return status;
 }
 
-static od_status try_roles(struct plan *w, const od_phase_role *roles, unsigned n)
+static od_status try_roles(struct plan *w, od_phase_role *roles, unsigned n)
 {
     od_status status = OD_OK;
+    n = od_phase_drop_same_roles(w->g.p, roles, n);
     for (unsigned i = 0; !status && i < n; i++) {
         status = add_role(w, roles[i].role);
         if (!status)

@@ -77,26 +77,6 @@ static uint64_t hash_of(uint32_t item)
     return x ^ x >> 31;
 }
 
-/* The item of the task that has the role, or OD_NO_ITEM. */
-static uint32_t item_of(const od_phase_problem *p, uint32_t task, int role)
-{
-    uint32_t first = p->first_use[task], end = p->first_use[task + 1];
-    if (first == end)
-        return OD_NO_ITEM;
-    if (role == OD_PHASE_FIRST)
-        return p->use[first];
-    if (role == OD_PHASE_LAST)
-        return p->use[end - 1];
-    if (role == OD_PHASE_WRITTEN) {
-        while (end > first && !p->writes[end - 1])
-            end--;
-        return end > first ? p->use[end - 1] : OD_NO_ITEM;
-    }
-    uint32_t position = (uint32_t)role % OD_PHASE_POSITIONS;
-    return (int)p->kind[task] == role / OD_PHASE_POSITIONS && position < end - first ? p->use[first + position]
-                                                                                     : OD_NO_ITEM;
-}
-
 /* --- counting ------------------------------------------------------------------- */
 
 static bool add_pair(od_phase_grower *w, uint32_t partner, uint32_t candidate)
@@ -163,7 +143,7 @@ static void join(od_phase_grower *w, uint32_t task)
 static bool count(od_phase_grower *w, uint32_t task)
 {
     const od_phase_problem *p = w->g->p;
-    uint32_t item = item_of(p, task, w->role);
+    uint32_t item = od_phase_item_of(p, task, w->role);
     struct candidate *c = &w->candidate[item];
     if (w->candidate[item].is_held) {
         join(w, task);
@@ -191,12 +171,12 @@ static bool count_chain(od_phase_grower *w, uint32_t first)
     uint32_t left = 0;
     w->chain[left++] = first;
     while (left) {
-        uint32_t task = w->chain[--left], item = item_of(p, task, w->role);
+        uint32_t task = w->chain[--left], item = od_phase_item_of(p, task, w->role);
         if (!count(w, task))
             return false;
         for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++) {
             uint32_t after = p->successor[s];
-            if (item_of(p, after, w->role) == item && --w->unsat[after] == 0)
+            if (od_phase_item_of(p, after, w->role) == item && --w->unsat[after] == 0)
                 w->chain[left++] = after;
         }
     }
@@ -208,9 +188,9 @@ static bool settle(od_phase_grower *w)
 {
     const od_phase_problem *p = w->g->p;
     while (w->nstack) {
-        uint32_t task = w->stack[--w->nstack], item = item_of(p, task, w->role);
+        uint32_t task = w->stack[--w->nstack], item = od_phase_item_of(p, task, w->role);
         for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++) {
-            uint32_t after = p->successor[s], other = item_of(p, after, w->role);
+            uint32_t after = p->successor[s], other = od_phase_item_of(p, after, w->role);
             if (other != OD_NO_ITEM && other != item && --w->unsat[after] == 0 && !count_chain(w, after))
                 return false;
         }
@@ -406,7 +386,7 @@ static bool grow(od_phase_grower *w, double limit)
     uint32_t first = OD_NO_ITEM;
     memcpy(w->unsat, w->g->indegree, p->ntasks * sizeof *w->unsat);
     for (uint32_t i = 0; i < w->g->nroots; i++)
-        if (item_of(p, w->g->root[i], w->role) != OD_NO_ITEM && !count_chain(w, w->g->root[i]))
+        if (od_phase_item_of(p, w->g->root[i], w->role) != OD_NO_ITEM && !count_chain(w, w->g->root[i]))
             return false;
     if (!seed(w, limit, &first))
         return true;

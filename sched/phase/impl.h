@@ -96,6 +96,11 @@ unsigned od_phase_list_roles(const od_phase_problem *p, od_phase_role *roles);
 /* What tasks write; where they only read, their first and last items. And the one that is given. */
 unsigned od_phase_usual_roles(const od_phase_problem *p, int given, od_phase_role *roles);
 
+/* The item of the task that has the role, or OD_NO_ITEM. */
+uint32_t od_phase_item_of(const od_phase_problem *p, uint32_t task, int role);
+/* Without those that name the same item of each task as an earlier one. Returns how many are left. */
+unsigned od_phase_drop_same_roles(const od_phase_problem *p, od_phase_role *roles, unsigned n);
+
 /* Without the tasks that are `gone`. False: no memory, what there is is to be freed. */
 bool od_phase_make_rest(od_phase_rest *rest, const od_phase_problem *whole, const bool *gone);
 void od_phase_free_rest(od_phase_rest *rest);

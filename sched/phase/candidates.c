@@ -175,37 +175,12 @@ static bool is_for_all(const od_phase_problem *p)
     return p->share >= od_phase_total_seconds(p) * (1 - 1e-6);
 }
 
-/* How many of the grown items are enough for so many seconds of tasks, or all. */
-static uint32_t items_for(const od_phase_growth *growth, double seconds)
-{
-    uint32_t n = 1;
-    while (n < growth->nitems && growth->seconds[n - 1] < seconds)
-        n++;
-    return n;
-}
-
-/* The beginning of H that takes so many bytes at most and is enough for so many seconds, or else the best one of at
- * least half its size: a remainder that is too small to be worth its loads would be left to somebody. */
-static uint32_t items_within(const od_phase_growth *growth, double bytes, double seconds)
-{
-    uint32_t n = growth->nitems, enough = items_for(growth, seconds);
-    while (n > 1 && growth->bytes[n - 1] > bytes)
-        n--;
-    if (n >= enough && seconds < (double)INFINITY)
-        return enough;
-    uint32_t best = n;
-    for (uint32_t i = n; i > 1 && growth->bytes[i - 1] >= bytes / 2; i--)
-        if (growth->seconds[i - 1] * growth->loads[best - 1] > growth->seconds[best - 1] * growth->loads[i - 1])
-            best = i;
-    return best;
-}
-
 /* How many items of H are tried for the slack and the reach of this number. */
 static uint32_t items_of(const struct plan *w, const od_phase_growth *growth, unsigned of)
 {
     const od_phase_problem *p = w->g.p;
     double bytes = p->memory * (1 - slacks[of % SLACKS]), seconds = reaches[of / SLACKS] * od_phase_reach(p);
-    return items_within(growth, bytes, seconds);
+    return od_phase_items_within(growth, bytes, seconds);
 }
 
 /* The sizes of H to try, each once. */
@@ -229,9 +204,19 @@ static void list_sizes(const struct plan *w, struct grown *grown)
     }
 }
 
+/* True where all tasks that can be chosen are too few for what those of this beginning of H transfer. */
+static bool promises_little(const struct plan *w, const od_phase_growth *growth, uint32_t n, unsigned number)
+{
+    static const double rounding = 1 + 2e-9;
+    return growth->task && rounding * growth->possible <= od_phase_limit(w->g.p) &&
+           rounding * growth->possible <= least_worth(w, number) * growth->loads[n - 1];
+}
+
 static void try_size(struct plan *w, unsigned r, unsigned i)
 {
     const struct grown *grown = &w->grown[r];
+    if (promises_little(w, &grown->growth, grown->size[i], r * SIZES + i))
+        return;
     od_phase_choose(&w->g, &grown->growth, grown->size[i], &w->choice);
     try_candidate(w, grown->role, r * SIZES + i);
 }

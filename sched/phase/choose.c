@@ -142,8 +142,11 @@ void od_phase_look_around(const od_phase_graph *g, od_phase_growth *growth, od_p
     free(growth->task);
     find_all(g, growth, c);
     growth->ntasks = 0;
+    growth->possible = 0;
     growth->task = od_malloc((c->ntasks + (size_t)1) * sizeof *growth->task);
     const bool *end = c->chosen + g->p->ntasks;
-    for (const bool *at = c->chosen; growth->task && (at = memchr(at, true, (size_t)(end - at))); at++)
+    for (const bool *at = c->chosen; growth->task && (at = memchr(at, true, (size_t)(end - at))); at++) {
         growth->task[growth->ntasks++] = (uint32_t)(at - c->chosen);
+        growth->possible += g->p->seconds[at - c->chosen];
+    }
 }

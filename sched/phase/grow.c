@@ -490,3 +490,28 @@ od_status od_phase_grow(od_phase_grower *w, int role, double limit, od_phase_gro
     memset(growth->joined, 0, p->ntasks * sizeof *growth->joined);
     return grow(w, limit) ? OD_OK : OD_ENOMEM;
 }
+
+/* --- beginnings of it ------------------------------------------------------------------- */
+
+/* How many of the grown items are enough for so many seconds of tasks, or all. */
+static uint32_t items_for(const od_phase_growth *growth, double seconds)
+{
+    uint32_t n = 1;
+    while (n < growth->nitems && growth->seconds[n - 1] < seconds)
+        n++;
+    return n;
+}
+
+uint32_t od_phase_items_within(const od_phase_growth *growth, double bytes, double seconds)
+{
+    uint32_t n = growth->nitems, enough = items_for(growth, seconds);
+    while (n > 1 && growth->bytes[n - 1] > bytes)
+        n--;
+    if (n >= enough && seconds < (double)INFINITY)
+        return enough;
+    uint32_t best = n;
+    for (uint32_t i = n; i > 1 && growth->bytes[i - 1] >= bytes / 2; i--)
+        if (growth->seconds[i - 1] * growth->loads[best - 1] > growth->seconds[best - 1] * growth->loads[i - 1])
+            best = i;
+    return best;
+}

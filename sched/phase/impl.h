@@ -48,6 +48,7 @@ typedef struct od_phase_growth {
     uint32_t nmembers;
     uint32_t *task; /* all that may be chosen with any beginning of it; NULL: not known */
     uint32_t ntasks;
+    double possible; /* seconds of these */
 } od_phase_growth;
 
 /* The tasks of a candidate. */
@@ -113,6 +114,9 @@ void od_phase_free_grower(od_phase_grower *grower);                 /* NULL: not
  * holds is undefined. */
 od_status od_phase_grow(od_phase_grower *grower, int role, double limit, od_phase_growth *growth);
 void od_phase_free_growth(od_phase_growth *growth);
+/* The beginning of H that takes so many bytes at most and is enough for so many seconds, or else the best one of at
+ * least half its size: a remainder that is too small to be worth its loads would be left to somebody. */
+uint32_t od_phase_items_within(const od_phase_growth *growth, double bytes, double seconds);
 
 bool od_phase_make_choice(const od_phase_problem *p,
                           od_phase_choice *choice); /* false: no memory, what there is is to be freed */

@@ -416,6 +416,9 @@ od_phase_device *od_phase_make_device(const od_phase_graph *g)
     if (!w)
         return NULL;
     w->g = g;
+    w->least_load = (double)INFINITY;
+    for (uint32_t i = 0; i < p->nitems; i++)
+        w->least_load = fmin(w->least_load, p->load[i]);
     w->item = od_malloc(ni * sizeof *w->item);
     w->task = od_malloc(nt * sizeof *w->task);
     w->user = od_malloc(nu * sizeof *w->user);

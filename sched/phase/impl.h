@@ -177,6 +177,7 @@ typedef struct od_phase_device {
     uint32_t released;    /* tasks of the order that have ended: those after them are in a task buffer */
     uint32_t nloads;
     double used, lacking; /* bytes there, and of held items that are not */
+    double least_load;    /* seconds of the shortest one */
     double most_seconds;  /* of tasks that the order can have */
     double worth;         /* seconds of tasks for each of transfers that it must have */
     double owed;          /* seconds of transfers that are sure to come */

@@ -88,6 +88,16 @@ static double load_of(const od_phase_device *w, uint32_t task)
     return seconds;
 }
 
+/* What the task lacks cannot take less than `least` seconds to load, nor, if it is less urgent than the best, as much.
+ * Of up to three loads the sum is not less than the product, as both are rounded. */
+static bool lacks_more(const od_phase_device *w, uint32_t task, uint32_t best, double least)
+{
+    enum { FEW = 3 };
+    uint32_t missing = w->task[task].missing;
+    double bound = missing <= FEW ? missing * w->least_load : 0;
+    return best != OD_NO_ITEM && (bound > least || (bound == least && !od_phase_is_before(w, task, best)));
+}
+
 /* Of the most urgent tasks the one that lacks least, or OD_NO_ITEM: there is none. */
 static uint32_t best_task(od_phase_device *w)
 {
@@ -98,9 +108,10 @@ static uint32_t best_task(od_phase_device *w)
         od_heap_remove(&w->ready, od_heap_first(&w->ready));
     for (uint32_t i = 0; i < w->ready.count && i < LOOK_AT; i++) {
         uint32_t task = w->ready.items[i];
-        double seconds = w->task[task].done ? 0 : load_of(w, task);
-        if (!w->task[task].done &&
-            (best == OD_NO_ITEM || seconds < least || (seconds == least && od_phase_is_before(w, task, best)))) {
+        if (w->task[task].done || lacks_more(w, task, best, least))
+            continue;
+        double seconds = load_of(w, task);
+        if (best == OD_NO_ITEM || seconds < least || (seconds == least && od_phase_is_before(w, task, best))) {
             best = task;
             least = seconds;
         }

@@ -8,7 +8,8 @@
  * queue behind what others will ask for; and what it takes of that way counts `bus` times more, because others need
  * it, too. Or it goes to the owner of what it writes. A device takes the most urgent tasks that it has been given into
  * its window, asks for their data and runs them in that order; the data used least recently leave its memory. Several
- * numbers of devices and values of `bus` are tried.
+ * numbers of devices and values of `bus` are tried, but for values with which all tasks would go where they go with
+ * another one.
  *
  * Deterministic. No threads, no engine: arrays in, arrays out.
  */

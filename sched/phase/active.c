@@ -19,10 +19,10 @@ double od_active_finish(double work, double loads)
     return fmax(work, loads) + not_hidden * fmin(work, loads);
 }
 
-double od_active_loads(const od_snapshot *snapshot, unsigned loading, unsigned nactive)
+double od_active_loads(const od_snapshot *snapshot, unsigned loading, unsigned nactive, double most)
 {
     double loads;
-    return od_phase_estimate(&snapshot->problem, nactive, &loads) ? (double)INFINITY : loads / loading;
+    return od_phase_estimate(&snapshot->problem, nactive, most * loading, &loads) ? (double)INFINITY : loads / loading;
 }
 
 bool od_active_is_due(od_active *a, const od_known *known)
@@ -67,7 +67,7 @@ static void search(od_active_estimate *estimate, uint64_t key)
     double least = (double)INFINITY;
     estimate->snapshot.problem.memo = &estimate->memo;
     for (unsigned n = 1; n <= estimate->ndevices; n += 1 + n / 4) {
-        double loads = od_active_loads(&estimate->snapshot, estimate->loading, n);
+        double loads = od_active_loads(&estimate->snapshot, estimate->loading, n, (double)INFINITY);
         uint64_t own = od_active_loads_key(key, estimate->loading, n);
         od_findings_add(estimate->findings, &(od_finding){.key = own, .loads = loads}, 0);
         double seconds = od_active_finish(estimate->work / estimate->speed[n], loads);

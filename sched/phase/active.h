@@ -43,8 +43,9 @@ bool od_active_is_due(od_active *active, const od_known *known);
 od_status od_active_begin(od_active *active, const od_policy_env *env, od_known *known,
                            od_active_estimate *estimate);
 /* Seconds that the way which devices share is busy with loads, when so many are active, phase after phase. (Links are
- * given as fast as when `loading` devices load; so many share what there is.) Infinite: out of memory. */
-double od_active_loads(const od_snapshot *snapshot, unsigned loading, unsigned nactive);
+ * given as fast as when `loading` devices load; so many share what there is.) Where that is more than `most` it is only
+ * known to be. Infinite: out of memory. */
+double od_active_loads(const od_snapshot *snapshot, unsigned loading, unsigned nactive, double most);
 /* The key of its finding, from that of the snapshot. */
 uint64_t od_active_loads_key(uint64_t snapshot, unsigned loading, unsigned nactive);
 /* Seconds until all is done: each device works so long, and loads take so long. */

@@ -54,6 +54,7 @@ struct plan {
     unsigned ngrown;
     od_phase_choice choice;
     od_phase_device *device;
+    od_phase_grower *grower;
     struct candidate kept[KEPT + 1]; /* the best first; the last is the one that is tried */
     unsigned nkept, most;            /* at most so many are kept */
     struct judged *judged;           /* a list */
@@ -111,17 +112,6 @@ static bool is_hopeless(const struct plan *w, double least)
     return w->choice.seconds <= od_phase_limit(w->g.p) && rounding * w->choice.seconds <= least * w->choice.transfers;
 }
 
-static uint64_t hash_of(const struct plan *w)
-{
-    uint64_t hash = w->choice.ntasks;
-    for (uint32_t i = 0; i < w->choice.ntasks; i++)
-        hash = (hash ^ hash >> 32 ^ w->choice.task[i]) * UINT64_C(0x9e3779b97f4a7c15);
-    for (uint32_t i = 0; i < w->g.p->nitems; i++)
-        if (w->choice.held[i])
-            hash = (hash ^ hash >> 32 ^ i) * UINT64_C(0xbf58476d1ce4e5b9);
-    return hash;
-}
-
 /* True where the same has been ordered before, and nothing new comes of doing that again. */
 static bool is_judged(struct plan *w, int role, unsigned number, uint64_t hash)
 {
@@ -155,7 +145,7 @@ static void try_candidate(struct plan *w, int role, unsigned number)
     double least = least_worth(w, number);
     if (is_hopeless(w, least))
         return;
-    uint64_t hash = hash_of(w);
+    uint64_t hash = od_phase_hash_choice(w->g.p, &w->choice);
     if (is_judged(w, role, number, hash))
         return;
     od_phase_stream(w->device, &w->choice, least, &tried.result, tried.there);
@@ -179,43 +169,10 @@ static void try_candidate(struct plan *w, int role, unsigned number)
     w->kept[at] = tried;
 }
 
-static double total_seconds(const od_phase_problem *p)
-{
-    double total = 0;
-    for (uint32_t t = 0; t < p->ntasks; t++)
-        total += p->seconds[t];
-    return total;
-}
-
 /* True where one device is to do all; sums are rounded. */
 static bool is_for_all(const od_phase_problem *p)
 {
-    return p->share >= total_seconds(p) * (1 - 1e-6);
-}
-
-/* How many of the grown items are enough for so many seconds of tasks, or all. */
-static uint32_t items_for(const od_phase_growth *growth, double seconds)
-{
-    uint32_t n = 1;
-    while (n < growth->nitems && growth->seconds[n - 1] < seconds)
-        n++;
-    return n;
-}
-
-/* The beginning of H that takes so many bytes at most and is enough for so many seconds, or else the best one of at
- * least half its size: a remainder that is too small to be worth its loads would be left to somebody. */
-static uint32_t items_within(const od_phase_growth *growth, double bytes, double seconds)
-{
-    uint32_t n = growth->nitems, enough = items_for(growth, seconds);
-    while (n > 1 && growth->bytes[n - 1] > bytes)
-        n--;
-    if (n >= enough && seconds < (double)INFINITY)
-        return enough;
-    uint32_t best = n;
-    for (uint32_t i = n; i > 1 && growth->bytes[i - 1] >= bytes / 2; i--)
-        if (growth->seconds[i - 1] * growth->loads[best - 1] > growth->seconds[best - 1] * growth->loads[i - 1])
-            best = i;
-    return best;
+    return p->share >= od_phase_total_seconds(p) * (1 - 1e-6);
 }
 
 /* How many items of H are tried for the slack and the reach of this number. */
@@ -223,7 +180,7 @@ static uint32_t items_of(const struct plan *w, const od_phase_growth *growth, un
 {
     const od_phase_problem *p = w->g.p;
     double bytes = p->memory * (1 - slacks[of % SLACKS]), seconds = reaches[of / SLACKS] * od_phase_reach(p);
-    return items_within(growth, bytes, seconds);
+    return od_phase_items_within(growth, bytes, seconds);
 }
 
 /* The sizes of H to try, each once. */
@@ -247,9 +204,19 @@ static void list_sizes(const struct plan *w, struct grown *grown)
     }
 }
 
+/* True where all tasks that can be chosen are too few for what those of this beginning of H transfer. */
+static bool promises_little(const struct plan *w, const od_phase_growth *growth, uint32_t n, unsigned number)
+{
+    static const double rounding = 1 + 2e-9;
+    return growth->task && rounding * growth->possible <= od_phase_limit(w->g.p) &&
+           rounding * growth->possible <= least_worth(w, number) * growth->loads[n - 1];
+}
+
 static void try_size(struct plan *w, unsigned r, unsigned i)
 {
     const struct grown *grown = &w->grown[r];
+    if (promises_little(w, &grown->growth, grown->size[i], r * SIZES + i))
+        return;
     od_phase_choose(&w->g, &grown->growth, grown->size[i], &w->choice);
     try_candidate(w, grown->role, r * SIZES + i);
 }
@@ -280,10 +247,9 @@ static void try_grown(struct plan *w)
 /* All tasks, with nothing that is to stay; none if it takes more than so many seconds of transfers. */
 static void order_all(struct plan *w, double most, struct candidate *candidate)
 {
-    const od_phase_problem *p = w->g.p;
-    od_phase_choose_all(p, &w->choice);
+    od_phase_choose_all(w->g.p, &w->choice);
     candidate->result.role = OD_PHASE_NOTHING;
-    od_phase_stream(w->device, &w->choice, total_seconds(p) / most, &candidate->result, candidate->there);
+    od_phase_stream(w->device, &w->choice, od_phase_total_seconds(w->g.p) / most, &candidate->result, candidate->there);
 }
 
 static void try_all_grown(struct plan *w)
@@ -303,7 +269,7 @@ static od_status grow(struct plan *w, int role, double limit)
 {
     struct grown *grown = &w->grown[w->ngrown];
     grown->role = role;
-    return od_phase_grow(&w->g, role, limit, &grown->growth);
+    return od_phase_grow(w->grower, role, limit, &grown->growth);
 }
 
 /* What growing alone promises: task time for each second of transfers, at best. */
@@ -344,9 +310,10 @@ static od_status add_role(struct plan *w, int role)
     return status;
 }
 
-static od_status try_roles(struct plan *w, const od_phase_role *roles, unsigned n)
+static od_status try_roles(struct plan *w, od_phase_role *roles, unsigned n)
 {
     od_status status = OD_OK;
+    n = od_phase_drop_same_roles(w->g.p, roles, n);
     for (unsigned i = 0; !status && i < n; i++) {
         status = add_role(w, roles[i].role);
         if (!status)
@@ -422,7 +389,7 @@ static bool allocate(struct plan *w)
     if (!ok || !od_phase_make_choice(p, &w->choice) || !od_phase_make_graph(&w->g))
         return false;
     w->device = od_phase_make_device(&w->g);
-    return w->device;
+    return w->device && (w->grower = od_phase_make_grower(&w->g));
 }
 
 static void release(struct plan *w)
@@ -432,6 +399,7 @@ static void release(struct plan *w)
         od_phase_free_growth(&w->grown[i].growth);
     od_phase_free_choice(&w->choice);
     od_phase_free_device(w->device);
+    od_phase_free_grower(w->grower);
     free(w->judged);
     for (unsigned i = 0; i <= KEPT; i++) {
         free(w->kept[i].result.order);
@@ -446,14 +414,31 @@ struct roll {
     int role;                /* of the phase before them, or OD_PHASE_NOTHING */
     bool *gone;              /* by task of the whole: it is done */
     bool *there;             /* where all are phases of one device: what it has; else NULL */
-    double share, most;      /* seconds of tasks of each; seconds of transfers of all, with which it ends */
+    double share;            /* seconds of tasks of each */
+    double most, most_loads; /* seconds of transfers of all, and of loads, with which it ends */
     double transfers, loads; /* seconds so far */
     double longest;          /* seconds of a phase */
     od_phase_habit habit;
 };
 
-/* The next phase of what is left, without trying many roles: the one that is given, and the most usual ones. Where all
- * that is left takes too much transfers even if nothing is loaded twice there is none, and that is what it takes. */
+/* Where all that is left takes too much even if nothing is loaded twice, that is what it takes. */
+static bool ends_there(struct roll *roll, const od_phase_problem *p, od_phase_choice *choice)
+{
+    static const double rounding = 1 + 1e-9;
+    double loads = 0;
+    if (isinf(roll->most) && isinf(roll->most_loads))
+        return false;
+    od_phase_choose_all(p, choice);
+    for (uint32_t i = 0; i < p->nitems; i++)
+        loads += choice->used[i] ? od_phase_cost(p, i) : 0;
+    if (roll->transfers + choice->transfers <= roll->most && roll->loads + loads <= rounding * roll->most_loads)
+        return false;
+    roll->transfers += choice->transfers;
+    roll->loads += loads;
+    return true;
+}
+
+/* The next phase of what is left, without trying many roles: the one that is given, and the most usual ones. */
 static od_status plan_part(struct roll *roll, const od_phase_rest *r, bool *any)
 {
     static const double about = 0.9;
@@ -463,9 +448,7 @@ static od_status plan_part(struct roll *roll, const od_phase_rest *r, bool *any)
         r->p.ntasks < SMALL ? od_phase_list_roles(&r->p, roles) : od_phase_usual_roles(&r->p, roll->role, roles);
     od_status status = allocate(&w) ? OD_OK : OD_ENOMEM;
     const od_phase_result *phase = &w.kept[0].result;
-    if (!status && roll->most < (double)INFINITY)
-        od_phase_choose_all(&r->p, &w.choice);
-    bool ends = roll->transfers + w.choice.transfers > roll->most;
+    bool ends = !status && ends_there(roll, &r->p, &w.choice);
     if (!status && !ends)
         status = try_habit(&w, &roll->habit, about, (double)INFINITY);
     if (!status && !ends && !phase->ntasks) {
@@ -473,7 +456,7 @@ static od_status plan_part(struct roll *roll, const od_phase_rest *r, bool *any)
         learn(&w, &roll->habit);
     }
     *any = phase->ntasks;
-    roll->transfers += ends ? w.choice.transfers : phase->loads + phase->stores;
+    roll->transfers += phase->loads + phase->stores;
     roll->loads += phase->loads;
     roll->longest = fmax(roll->longest, phase->seconds);
     for (uint32_t i = 0; !status && i < phase->ntasks; i++)
@@ -484,16 +467,15 @@ static od_status plan_part(struct roll *roll, const od_phase_rest *r, bool *any)
     return status;
 }
 
-/* Until all that is not gone is done, or transfers take more than they may. */
+/* Until all that is not gone is done, or transfers or loads take more than they may. */
 static od_status roll_out(const od_phase_problem *problem, struct roll *roll)
 {
     od_status status = OD_OK;
-    for (bool any = true; any && !status && roll->transfers <= roll->most;) {
+    for (bool any = true; any && !status && roll->transfers <= roll->most && roll->loads <= roll->most_loads;) {
         od_phase_rest rest;
         status = od_phase_make_rest(&rest, problem, roll->gone) ? OD_OK : OD_ENOMEM;
         rest.p.share = roll->share;
-        if (roll->there)
-            rest.p.resident = roll->there;
+        rest.p.resident = roll->there ? roll->there : rest.p.resident;
         any = rest.p.ntasks;
         if (!status && any)
             status = plan_part(roll, &rest, &any);
@@ -509,18 +491,19 @@ static bool is_known(const od_phase_memo *memo, double share)
     return memo && memo->longest > 0 && memo->longest < rounding * share;
 }
 
-od_status od_phase_estimate(const od_phase_problem *problem, unsigned devices, double *loads)
+od_status od_phase_estimate(const od_phase_problem *problem, unsigned devices, double most, double *loads)
 {
     struct roll roll = {.role = OD_PHASE_NOTHING,
                         .gone = od_calloc(problem->ntasks + (size_t)1, 1),
-                        .share = total_seconds(problem) / devices,
-                        .most = (double)INFINITY};
+                        .share = od_phase_total_seconds(problem) / devices,
+                        .most = (double)INFINITY,
+                        .most_loads = most};
     bool known = is_known(problem->memo, roll.share);
     od_status status = roll.gone ? OD_OK : OD_ENOMEM;
     if (!status && !known)
         status = roll_out(problem, &roll);
     *loads = known ? problem->memo->loads : roll.loads;
-    if (!status && !known && problem->memo)
+    if (!status && !known && problem->memo && roll.loads <= most)
         *problem->memo = (od_phase_memo){roll.loads, roll.longest};
     free(roll.gone);
     return status;
@@ -538,6 +521,7 @@ static od_status look_to_the_end(const od_phase_problem *p, struct candidate *ca
                         .there = candidate->there,
                         .share = p->share,
                         .most = most,
+                        .most_loads = (double)INFINITY,
                         .transfers = result->loads + result->stores};
     for (uint32_t i = 0; roll.gone && i < result->ntasks; i++)
         roll.gone[result->order[i]] = true;
@@ -551,7 +535,7 @@ static od_status look_to_the_end(const od_phase_problem *p, struct candidate *ca
 static bool may_look_to_the_end(const od_phase_problem *p)
 {
     static const double cost = 3e-5 /* seconds per task */, most = 0.05;
-    return p->ntasks < MANY_TASKS && is_for_all(p) && cost * p->ntasks <= most * total_seconds(p);
+    return p->ntasks < MANY_TASKS && is_for_all(p) && cost * p->ntasks <= most * od_phase_total_seconds(p);
 }
 
 /* A few phases before the end it matters what a phase leaves over. */
@@ -559,7 +543,8 @@ static bool is_near_the_end(const struct plan *w)
 {
     static const double phases = 4;
     const od_phase_problem *p = w->g.p;
-    return w->looks && total_seconds(p) <= phases * w->kept[0].result.seconds && w->kept[0].result.ntasks < p->ntasks;
+    return w->looks && od_phase_total_seconds(p) <= phases * w->kept[0].result.seconds &&
+           w->kept[0].result.ntasks < p->ntasks;
 }
 
 /* Of the best candidates, and all tasks with nothing that stays. */

@@ -98,6 +98,17 @@ void od_phase_choose_all(const od_phase_problem *p, od_phase_choice *c)
         add(p, c, t);
 }
 
+uint64_t od_phase_hash_choice(const od_phase_problem *p, const od_phase_choice *c)
+{
+    uint64_t hash = c->ntasks;
+    for (uint32_t i = 0; i < c->ntasks; i++)
+        hash = (hash ^ hash >> 32 ^ c->task[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    for (uint32_t i = 0; i < p->nitems; i++)
+        if (c->held[i])
+            hash = (hash ^ hash >> 32 ^ i) * UINT64_C(0xbf58476d1ce4e5b9);
+    return hash;
+}
+
 /* Puts the tasks of H, and all others that use nothing beyond what these use, into c->task, in no order. */
 static void find_all(const od_phase_graph *g, const od_phase_growth *growth, od_phase_choice *c)
 {
@@ -131,8 +142,11 @@ void od_phase_look_around(const od_phase_graph *g, od_phase_growth *growth, od_p
     free(growth->task);
     find_all(g, growth, c);
     growth->ntasks = 0;
+    growth->possible = 0;
     growth->task = od_malloc((c->ntasks + (size_t)1) * sizeof *growth->task);
     const bool *end = c->chosen + g->p->ntasks;
-    for (const bool *at = c->chosen; growth->task && (at = memchr(at, true, (size_t)(end - at))); at++)
+    for (const bool *at = c->chosen; growth->task && (at = memchr(at, true, (size_t)(end - at))); at++) {
         growth->task[growth->ntasks++] = (uint32_t)(at - c->chosen);
+        growth->possible += g->p->seconds[at - c->chosen];
+    }
 }

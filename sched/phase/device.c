@@ -20,6 +20,20 @@ static bool is_more_urgent(const void *owner, uint32_t a, uint32_t b)
 
 /* --- what is there --------------------------------------------------------------------- */
 
+/* Tasks that have run are taken out when the list is looked through the next time. */
+const uint32_t *od_phase_users_of(od_phase_device *w, uint32_t item)
+{
+    od_device_item *used = &w->item[item];
+    uint32_t *user = w->user + w->g->first_user[item];
+    for (uint32_t i = 0; used->nrun; i++) {
+        while (used->nrun && w->task[user[i]].done) {
+            user[i] = user[--used->nusers];
+            used->nrun--;
+        }
+    }
+    return user;
+}
+
 /* Keeps the highest level of those that lack the item alone, or forgets it. */
 static void count_urgent(od_phase_device *w, uint32_t item, double level, int sign)
 {
@@ -38,12 +52,15 @@ static void count_enabled(od_phase_device *w, uint32_t task, int sign)
     if (w->task[task].missing != 1)
         return;
     uint32_t item = w->task[task].lacking;
+    od_device_item *lacking = &w->item[item];
     count_urgent(w, item, w->g->level[task], sign);
-    w->item[item].enabled = sign > 0 ? w->item[item].enabled + 1 : w->item[item].enabled - 1;
-    if (sign > 0 && !w->item[item].is_wanted) {
-        w->item[item].is_wanted = true;
+    lacking->enabled = sign > 0 ? lacking->enabled + 1 : lacking->enabled - 1;
+    if (sign > 0 && !lacking->listed) {
         w->wanted[w->nwanted++] = item;
+        lacking->listed = w->nwanted;
     }
+    if (lacking->listed)
+        w->rate[lacking->listed - 1] = lacking->enabled / w->g->p->load[item];
 }
 
 static void offer(od_phase_device *w, uint32_t task)
@@ -69,20 +86,22 @@ static double value_of(const od_phase_device *w, uint32_t item)
 static void bring(od_phase_device *w, uint32_t item)
 {
     const od_phase_problem *p = w->g->p;
-    const od_device_user *user = od_phase_users_of(w, item);
+    const uint32_t *user = od_phase_users_of(w, item);
     w->used += p->size[item];
     w->lacking -= w->held[item] ? p->size[item] : 0;
     w->there[item] = true;
     w->item[item].enabled = 0;
     w->item[item].nurgent = 0;
+    if (w->item[item].listed)
+        w->rate[w->item[item].listed - 1] = 0;
     w->value[w->npresent] = value_of(w, item);
     w->present[w->npresent++] = item;
     w->item[item].position = w->npresent;
     for (uint32_t i = 0; i < w->item[item].nusers; i++) {
-        w->task[user[i].task].missing--;
-        w->task[user[i].task].lacking -= item;
-        count_enabled(w, user[i].task, +1);
-        offer(w, user[i].task);
+        w->task[user[i]].missing--;
+        w->task[user[i]].lacking -= item;
+        count_enabled(w, user[i], +1);
+        offer(w, user[i]);
     }
 }
 
@@ -103,7 +122,7 @@ static void store(od_phase_device *w, uint32_t item)
 static void lose(od_phase_device *w, uint32_t item)
 {
     const od_phase_problem *p = w->g->p;
-    const od_device_user *user = od_phase_users_of(w, item);
+    const uint32_t *user = od_phase_users_of(w, item);
     w->used -= p->size[item];
     w->there[item] = false;
     w->lacking += w->held[item] && w->item[item].uses ? p->size[item] : 0;
@@ -111,10 +130,10 @@ static void lose(od_phase_device *w, uint32_t item)
     if (w->item[item].dirty)
         store(w, item);
     for (uint32_t i = 0; i < w->item[item].nusers; i++) {
-        count_enabled(w, user[i].task, -1);
-        w->task[user[i].task].missing++;
-        w->task[user[i].task].lacking += item;
-        count_enabled(w, user[i].task, +1);
+        count_enabled(w, user[i], -1);
+        w->task[user[i]].missing++;
+        w->task[user[i]].lacking += item;
+        count_enabled(w, user[i], +1);
     }
 }
 
@@ -222,8 +241,7 @@ static void make_ready(od_phase_device *w, uint32_t task)
     w->task[task].missing = w->task[task].lacking = 0;
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
         uint32_t item = p->use[u];
-        w->place[u] = w->item[item].nusers++;
-        od_phase_users_of(w, item)[w->place[u]] = (od_device_user){task, u};
+        w->user[w->g->first_user[item] + w->item[item].nusers++] = task;
         w->task[task].missing += !w->there[item];
         w->task[task].lacking += w->there[item] ? 0 : item;
     }
@@ -244,13 +262,6 @@ bool od_phase_release_next(od_phase_device *w)
             make_ready(w, after);
     }
     return true;
-}
-
-static void remove_user(od_phase_device *w, uint32_t item, uint32_t use)
-{
-    od_device_user *user = od_phase_users_of(w, item), last = user[--w->item[item].nusers];
-    user[w->place[use]] = last;
-    w->place[last.use] = w->place[use];
 }
 
 /* The task that leaves the window when one more has been ordered. */
@@ -292,7 +303,7 @@ void od_phase_run(od_phase_device *w, uint32_t task)
         w->item[item].uses--;
         w->item[item].last = w->out->ntasks;
         w->value[w->item[item].position - 1] = value_of(w, item);
-        remove_user(w, item, u);
+        w->item[item].nrun++;
         if (p->writes[u])
             soil(w, item);
     }
@@ -389,8 +400,8 @@ void od_phase_free_device(od_phase_device *w)
     free(w->item);
     free(w->task);
     free(w->user);
-    free(w->place);
     free(w->wanted);
+    free(w->rate);
     free(w->value);
     od_heap_free(&w->ready);
     od_heap_free(&w->runnable);
@@ -405,15 +416,18 @@ od_phase_device *od_phase_make_device(const od_phase_graph *g)
     if (!w)
         return NULL;
     w->g = g;
+    w->least_load = (double)INFINITY;
+    for (uint32_t i = 0; i < p->nitems; i++)
+        w->least_load = fmin(w->least_load, p->load[i]);
     w->item = od_malloc(ni * sizeof *w->item);
     w->task = od_malloc(nt * sizeof *w->task);
     w->user = od_malloc(nu * sizeof *w->user);
-    w->place = od_malloc(nu * sizeof *w->place);
     w->wanted = od_malloc(3 * (size_t)ni * sizeof *w->wanted);
+    w->rate = od_malloc(ni * sizeof *w->rate);
     w->value = od_malloc(ni * sizeof *w->value);
     od_heap_init(&w->ready, is_more_urgent, w);
     od_heap_init(&w->runnable, is_more_urgent, w);
-    bool ok = w->item && w->task && w->user && w->place && w->wanted && w->value && !od_heap_reserve(&w->ready, nt) &&
+    bool ok = w->item && w->task && w->user && w->wanted && w->rate && w->value && !od_heap_reserve(&w->ready, nt) &&
               !od_heap_reserve(&w->runnable, nt);
     if (!ok) {
         od_phase_free_device(w);

@@ -46,7 +46,7 @@ struct slot {
     uint32_t group;
 };
 
-struct grow {
+struct od_phase_grower {
     const od_phase_graph *g;
     int role;
     uint32_t *unsat;             /* by task: what it still waits for */
@@ -77,29 +77,9 @@ static uint64_t hash_of(uint32_t item)
     return x ^ x >> 31;
 }
 
-/* The item of the task that has the role, or OD_NO_ITEM. */
-static uint32_t item_of(const od_phase_problem *p, uint32_t task, int role)
-{
-    uint32_t first = p->first_use[task], end = p->first_use[task + 1];
-    if (first == end)
-        return OD_NO_ITEM;
-    if (role == OD_PHASE_FIRST)
-        return p->use[first];
-    if (role == OD_PHASE_LAST)
-        return p->use[end - 1];
-    if (role == OD_PHASE_WRITTEN) {
-        while (end > first && !p->writes[end - 1])
-            end--;
-        return end > first ? p->use[end - 1] : OD_NO_ITEM;
-    }
-    uint32_t position = (uint32_t)role % OD_PHASE_POSITIONS;
-    return (int)p->kind[task] == role / OD_PHASE_POSITIONS && position < end - first ? p->use[first + position]
-                                                                                     : OD_NO_ITEM;
-}
-
 /* --- counting ------------------------------------------------------------------- */
 
-static bool add_pair(struct grow *w, uint32_t partner, uint32_t candidate)
+static bool add_pair(od_phase_grower *w, uint32_t partner, uint32_t candidate)
 {
     enum { LOOK_BACK = 3 };
     uint32_t at = w->candidate[partner].first_pair;
@@ -117,7 +97,7 @@ static bool add_pair(struct grow *w, uint32_t partner, uint32_t candidate)
 }
 
 /* The item is on the device or will be: it needs no new load. */
-static void leave_pairs(struct grow *w, uint32_t partner)
+static void leave_pairs(od_phase_grower *w, uint32_t partner)
 {
     for (uint32_t at = w->candidate[partner].first_pair; at; at = w->pair[at - 1].next) {
         struct candidate *c = &w->candidate[w->pair[at - 1].candidate];
@@ -128,12 +108,12 @@ static void leave_pairs(struct grow *w, uint32_t partner)
     w->candidate[partner].first_pair = 0;
 }
 
-static bool is_there(const struct grow *w, uint32_t item)
+static bool is_there(const od_phase_grower *w, uint32_t item)
 {
     return w->candidate[item].is_held || w->candidate[item].is_partner;
 }
 
-static void take_partner(struct grow *w, uint32_t item)
+static void take_partner(od_phase_grower *w, uint32_t item)
 {
     if (is_there(w, item))
         return;
@@ -144,7 +124,7 @@ static void take_partner(struct grow *w, uint32_t item)
 }
 
 /* The task belongs to the phase. */
-static void join(struct grow *w, uint32_t task)
+static void join(od_phase_grower *w, uint32_t task)
 {
     const od_phase_problem *p = w->g->p;
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
@@ -160,10 +140,10 @@ static void join(struct grow *w, uint32_t task)
 }
 
 /* The task counts for its item. */
-static bool count(struct grow *w, uint32_t task)
+static bool count(od_phase_grower *w, uint32_t task)
 {
     const od_phase_problem *p = w->g->p;
-    uint32_t item = item_of(p, task, w->role);
+    uint32_t item = od_phase_item_of(p, task, w->role);
     struct candidate *c = &w->candidate[item];
     if (w->candidate[item].is_held) {
         join(w, task);
@@ -185,18 +165,18 @@ static bool count(struct grow *w, uint32_t task)
 
 /* The task counts, and with it all that wait for nothing else than tasks of the same item. Those wait for tasks
  * before them: a task is looked at after all that it depends on. */
-static bool count_chain(struct grow *w, uint32_t first)
+static bool count_chain(od_phase_grower *w, uint32_t first)
 {
     const od_phase_problem *p = w->g->p;
     uint32_t left = 0;
     w->chain[left++] = first;
     while (left) {
-        uint32_t task = w->chain[--left], item = item_of(p, task, w->role);
+        uint32_t task = w->chain[--left], item = od_phase_item_of(p, task, w->role);
         if (!count(w, task))
             return false;
         for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++) {
             uint32_t after = p->successor[s];
-            if (item_of(p, after, w->role) == item && --w->unsat[after] == 0)
+            if (od_phase_item_of(p, after, w->role) == item && --w->unsat[after] == 0)
                 w->chain[left++] = after;
         }
     }
@@ -204,13 +184,13 @@ static bool count_chain(struct grow *w, uint32_t first)
 }
 
 /* What follows from tasks that have come to belong, until nothing more does. */
-static bool settle(struct grow *w)
+static bool settle(od_phase_grower *w)
 {
     const od_phase_problem *p = w->g->p;
     while (w->nstack) {
-        uint32_t task = w->stack[--w->nstack], item = item_of(p, task, w->role);
+        uint32_t task = w->stack[--w->nstack], item = od_phase_item_of(p, task, w->role);
         for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++) {
-            uint32_t after = p->successor[s], other = item_of(p, after, w->role);
+            uint32_t after = p->successor[s], other = od_phase_item_of(p, after, w->role);
             if (other != OD_NO_ITEM && other != item && --w->unsat[after] == 0 && !count_chain(w, after))
                 return false;
         }
@@ -221,7 +201,7 @@ static bool settle(struct grow *w)
 /* --- groups -------------------------------------------------------------------------- */
 
 /* The group with this hash, perhaps a new one without members. */
-static struct group *find_group(struct grow *w, uint64_t hash, double need)
+static struct group *find_group(od_phase_grower *w, uint64_t hash, double need)
 {
     uint32_t at = (uint32_t)(hash >> 20) & (w->nslots - 1);
     while (w->slot[at].stamp == w->stamp && w->group[w->slot[at].group].hash != hash)
@@ -234,12 +214,12 @@ static struct group *find_group(struct grow *w, uint64_t hash, double need)
     return &w->group[slot->group];
 }
 
-static double own_load(const struct grow *w, uint32_t item)
+static double own_load(const od_phase_grower *w, uint32_t item)
 {
     return w->candidate[item].is_partner ? 0 : od_phase_cost(w->g->p, item);
 }
 
-static void enter_group(struct grow *w, uint32_t item)
+static void enter_group(od_phase_grower *w, uint32_t item)
 {
     const struct candidate *c = &w->candidate[item];
     struct group *group = find_group(w, c->hash, c->need);
@@ -258,7 +238,7 @@ static double worth(double gain, double loads)
 }
 
 /* The gain and loads of as many members as there is room for. */
-static double worth_of(const struct grow *w, const struct group *group, double room)
+static double worth_of(const od_phase_grower *w, const struct group *group, double room)
 {
     const od_phase_problem *p = w->g->p;
     double gain = 0, own = 0, bytes = 0;
@@ -274,7 +254,7 @@ static double worth_of(const struct grow *w, const struct group *group, double r
 }
 
 /* The candidates as groups. */
-static void make_groups(struct grow *w)
+static void make_groups(od_phase_grower *w)
 {
     uint32_t kept = 0;
     w->stamp++;
@@ -291,12 +271,16 @@ static void make_groups(struct grow *w)
     w->has_changed = false;
 }
 
-/* Numbers that differ by rounding alone are the same. */
+/* To 29 binary digits, the even one of two that are as near: numbers that differ by rounding alone are the same. */
 static double rounded(double value)
 {
-    int exponent;
-    double mantissa = frexp(value, &exponent);
-    return isinf(value) ? value : ldexp(rint(mantissa * 0x1p29), exponent - 29);
+    enum { DROPPED = 24 };
+    static const uint64_t low = (UINT64_C(1) << DROPPED) - 1;
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits = (bits + low / 2 + (bits >> DROPPED & 1)) & ~low;
+    memcpy(&value, &bits, sizeof bits);
+    return value;
 }
 
 static int best_first(const void *a, const void *b)
@@ -310,7 +294,7 @@ static int best_first(const void *a, const void *b)
 }
 
 /* Lists the groups that are worth something, the best one first. Returns their number. */
-static uint32_t list_groups(struct grow *w, double room)
+static uint32_t list_groups(od_phase_grower *w, double room)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->ngroups; i++) {
@@ -330,7 +314,7 @@ static uint32_t list_groups(struct grow *w, double room)
 
 /* --- growing ------------------------------------------------------------------------------ */
 
-static bool hold(struct grow *w, uint32_t item)
+static bool hold(od_phase_grower *w, uint32_t item)
 {
     const od_phase_problem *p = w->g->p;
     w->loads += own_load(w, item);
@@ -350,7 +334,7 @@ static bool hold(struct grow *w, uint32_t item)
 
 /* The item with the most task time for each second of loads, all partners included; the first one among equals.
  * False: none fits. */
-static bool seed(struct grow *w, double limit, uint32_t *best)
+static bool seed(od_phase_grower *w, double limit, uint32_t *best)
 {
     double most = 0;
     bool found = false;
@@ -367,7 +351,7 @@ static bool seed(struct grow *w, double limit, uint32_t *best)
 }
 
 /* Members, as long as there is room for them. `fits`: all of them are held. */
-static bool hold_group(struct grow *w, const struct group *group, double limit, bool *fits)
+static bool hold_group(od_phase_grower *w, const struct group *group, double limit, bool *fits)
 {
     const od_phase_problem *p = w->g->p;
     for (uint32_t i = group->first, next; i && w->seconds < od_phase_reach(p); i = next) {
@@ -381,7 +365,7 @@ static bool hold_group(struct grow *w, const struct group *group, double limit, 
 
 /* The best group, and the next ones as long as all are as they were found. Of very many candidates some more: to make
  * the groups anew takes as long as there are candidates. */
-static bool hold_groups(struct grow *w, double limit)
+static bool hold_groups(od_phase_grower *w, double limit)
 {
     enum { SHARE_SHIFT = 20 };
     uint32_t held = w->out->nitems, share = (uint32_t)((uint64_t)w->nlisted * w->nlisted >> SHARE_SHIFT);
@@ -396,13 +380,13 @@ static bool hold_groups(struct grow *w, double limit)
     return true;
 }
 
-static bool grow(struct grow *w, double limit)
+static bool grow(od_phase_grower *w, double limit)
 {
     const od_phase_problem *p = w->g->p;
     uint32_t first = OD_NO_ITEM;
     memcpy(w->unsat, w->g->indegree, p->ntasks * sizeof *w->unsat);
     for (uint32_t i = 0; i < w->g->nroots; i++)
-        if (item_of(p, w->g->root[i], w->role) != OD_NO_ITEM && !count_chain(w, w->g->root[i]))
+        if (od_phase_item_of(p, w->g->root[i], w->role) != OD_NO_ITEM && !count_chain(w, w->g->root[i]))
             return false;
     if (!seed(w, limit, &first))
         return true;
@@ -427,60 +411,107 @@ static uint32_t power_above(uint32_t n)
     return power;
 }
 
+/* All arrays in one piece, those of doubles first. */
 static bool allocate_growth(const od_phase_problem *p, od_phase_growth *growth)
 {
-    uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
-    if (growth->item)
+    size_t nt = p->ntasks + (size_t)1, ni = p->nitems + (size_t)1;
+    if (growth->bytes)
         return true;
-    growth->item = od_malloc(ni * sizeof *growth->item);
-    growth->bytes = od_malloc(ni * sizeof *growth->bytes);
-    growth->seconds = od_malloc(ni * sizeof *growth->seconds);
-    growth->loads = od_malloc(ni * sizeof *growth->loads);
-    growth->joined = od_malloc(nt * sizeof *growth->joined);
-    growth->member = od_malloc(nt * sizeof *growth->member);
-    return growth->item && growth->bytes && growth->seconds && growth->loads && growth->joined && growth->member;
+    growth->bytes = od_malloc(ni * (3 * sizeof *growth->bytes + sizeof *growth->item) +
+                              nt * (sizeof *growth->joined + sizeof *growth->member));
+    if (!growth->bytes)
+        return false;
+    growth->seconds = growth->bytes + ni;
+    growth->loads = growth->seconds + ni;
+    growth->item = (uint32_t *)(growth->loads + ni);
+    growth->joined = growth->item + ni;
+    growth->member = growth->joined + nt;
+    return true;
 }
 
 void od_phase_free_growth(od_phase_growth *growth)
 {
-    free(growth->item);
     free(growth->bytes);
-    free(growth->seconds);
-    free(growth->loads);
-    free(growth->joined);
-    free(growth->member);
     free(growth->task);
 }
 
-od_status od_phase_grow(const od_phase_graph *g, int role, double limit, od_phase_growth *growth)
+void od_phase_free_grower(od_phase_grower *w)
 {
-    const od_phase_problem *p = g->p;
-    uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
-    struct grow w = {.g = g, .role = role, .out = growth, .nslots = power_above(p->nitems)};
-    w.unsat = od_malloc(nt * sizeof *w.unsat);
-    w.next_task = od_malloc(nt * sizeof *w.next_task);
-    w.stack = od_malloc(2 * (size_t)nt * sizeof *w.stack);
-    w.candidate = od_calloc(ni, sizeof *w.candidate);
-    w.listed = od_malloc(ni * sizeof *w.listed);
-    w.group = od_malloc(ni * sizeof *w.group);
-    w.order = od_malloc(ni * sizeof *w.order);
-    w.slot = od_calloc(w.nslots, sizeof *w.slot);
-    bool ok = allocate_growth(p, growth) && w.unsat && w.next_task && w.stack && w.candidate && w.listed && w.group &&
-              w.order && w.slot;
-    if (ok)
-        w.chain = w.stack + nt;
+    if (!w)
+        return;
+    free(w->unsat);
+    free(w->next_task);
+    free(w->stack);
+    free(w->candidate);
+    free(w->pair);
+    free(w->listed);
+    free(w->group);
+    free(w->order);
+    free(w->slot);
+    free(w);
+}
+
+od_phase_grower *od_phase_make_grower(const od_phase_graph *g)
+{
+    uint32_t nt = g->p->ntasks + 1, ni = g->p->nitems + 1;
+    od_phase_grower *w = od_calloc(1, sizeof *w);
+    if (!w)
+        return NULL;
+    w->g = g;
+    w->nslots = power_above(g->p->nitems);
+    w->unsat = od_malloc(nt * sizeof *w->unsat);
+    w->next_task = od_malloc(nt * sizeof *w->next_task);
+    w->stack = od_malloc(2 * (size_t)nt * sizeof *w->stack);
+    w->candidate = od_malloc(ni * sizeof *w->candidate);
+    w->listed = od_malloc(ni * sizeof *w->listed);
+    w->group = od_malloc(ni * sizeof *w->group);
+    w->order = od_malloc(ni * sizeof *w->order);
+    w->slot = od_calloc(w->nslots, sizeof *w->slot);
+    if (!w->unsat || !w->next_task || !w->stack || !w->candidate || !w->listed || !w->group || !w->order || !w->slot) {
+        od_phase_free_grower(w);
+        return NULL;
+    }
+    w->chain = w->stack + nt;
+    return w;
+}
+
+od_status od_phase_grow(od_phase_grower *w, int role, double limit, od_phase_growth *growth)
+{
+    const od_phase_problem *p = w->g->p;
+    if (!allocate_growth(p, growth))
+        return OD_ENOMEM;
+    w->role = role;
+    w->out = growth;
+    w->npairs = w->nlisted = w->nstack = 0;
+    w->seconds = w->loads = w->bytes = 0;
+    w->has_changed = false;
+    memset(w->candidate, 0, p->nitems * sizeof *w->candidate);
     growth->nitems = growth->nmembers = 0;
-    if (ok)
-        memset(growth->joined, 0, nt * sizeof *growth->joined);
-    ok = ok && grow(&w, limit);
-    free(w.unsat);
-    free(w.next_task);
-    free(w.stack);
-    free(w.candidate);
-    free(w.pair);
-    free(w.listed);
-    free(w.group);
-    free(w.order);
-    free(w.slot);
-    return ok ? OD_OK : OD_ENOMEM;
+    memset(growth->joined, 0, p->ntasks * sizeof *growth->joined);
+    return grow(w, limit) ? OD_OK : OD_ENOMEM;
+}
+
+/* --- beginnings of it ------------------------------------------------------------------- */
+
+/* How many of the grown items are enough for so many seconds of tasks, or all. */
+static uint32_t items_for(const od_phase_growth *growth, double seconds)
+{
+    uint32_t n = 1;
+    while (n < growth->nitems && growth->seconds[n - 1] < seconds)
+        n++;
+    return n;
+}
+
+uint32_t od_phase_items_within(const od_phase_growth *growth, double bytes, double seconds)
+{
+    uint32_t n = growth->nitems, enough = items_for(growth, seconds);
+    while (n > 1 && growth->bytes[n - 1] > bytes)
+        n--;
+    if (n >= enough && seconds < (double)INFINITY)
+        return enough;
+    uint32_t best = n;
+    for (uint32_t i = n; i > 1 && growth->bytes[i - 1] >= bytes / 2; i--)
+        if (growth->seconds[i - 1] * growth->loads[best - 1] > growth->seconds[best - 1] * growth->loads[i - 1])
+            best = i;
+    return best;
 }

@@ -40,7 +40,7 @@ typedef struct od_phase_rest {
 typedef struct od_phase_growth {
     uint32_t *item; /* in the order in which they joined */
     uint32_t nitems;
-    double *bytes;    /* of the items up to this one */
+    double *bytes;    /* of the items up to this one; all arrays but `task` are in the piece that begins here */
     double *seconds;  /* of the tasks with these */
     double *loads;    /* predicted seconds of their loads and stores, partners included */
     uint32_t *joined; /* by task: how many items there were when it came to belong; 0: it does not */
@@ -48,6 +48,7 @@ typedef struct od_phase_growth {
     uint32_t nmembers;
     uint32_t *task; /* all that may be chosen with any beginning of it; NULL: not known */
     uint32_t ntasks;
+    double possible; /* seconds of these */
 } od_phase_growth;
 
 /* The tasks of a candidate. */
@@ -84,6 +85,8 @@ static inline double od_phase_limit(const od_phase_problem *p)
     return rounding * (p->first_successor[p->ntasks] ? longer * p->share : p->share);
 }
 
+double od_phase_total_seconds(const od_phase_problem *p); /* of all tasks */
+
 bool od_phase_make_graph(od_phase_graph *graph); /* of graph->p; false: no memory, what there is is to be freed */
 bool od_phase_list_users(od_phase_graph *graph); /* and its users of items; likewise */
 void od_phase_free_graph(od_phase_graph *graph);
@@ -94,14 +97,26 @@ unsigned od_phase_list_roles(const od_phase_problem *p, od_phase_role *roles);
 /* What tasks write; where they only read, their first and last items. And the one that is given. */
 unsigned od_phase_usual_roles(const od_phase_problem *p, int given, od_phase_role *roles);
 
+/* The item of the task that has the role, or OD_NO_ITEM. */
+uint32_t od_phase_item_of(const od_phase_problem *p, uint32_t task, int role);
+/* Without those that name the same item of each task as an earlier one. Returns how many are left. */
+unsigned od_phase_drop_same_roles(const od_phase_problem *p, od_phase_role *roles, unsigned n);
+
 /* Without the tasks that are `gone`. False: no memory, what there is is to be freed. */
 bool od_phase_make_rest(od_phase_rest *rest, const od_phase_problem *whole, const bool *gone);
 void od_phase_free_rest(od_phase_rest *rest);
 
+/* What growing one H after the other needs. */
+typedef struct od_phase_grower od_phase_grower;
+od_phase_grower *od_phase_make_grower(const od_phase_graph *graph); /* NULL: no memory */
+void od_phase_free_grower(od_phase_grower *grower);                 /* NULL: nothing */
 /* Grows H of a role up to so many bytes. A growth is all zeros at first, and may be used again. OD_ENOMEM: what it
  * holds is undefined. */
-od_status od_phase_grow(const od_phase_graph *graph, int role, double limit, od_phase_growth *growth);
+od_status od_phase_grow(od_phase_grower *grower, int role, double limit, od_phase_growth *growth);
 void od_phase_free_growth(od_phase_growth *growth);
+/* The beginning of H that takes so many bytes at most and is enough for so many seconds, or else the best one of at
+ * least half its size: a remainder that is too small to be worth its loads would be left to somebody. */
+uint32_t od_phase_items_within(const od_phase_growth *growth, double bytes, double seconds);
 
 bool od_phase_make_choice(const od_phase_problem *p,
                           od_phase_choice *choice); /* false: no memory, what there is is to be freed */
@@ -111,6 +126,8 @@ void od_phase_look_around(const od_phase_graph *graph, od_phase_growth *growth, 
 /* The tasks of the first `n` items that were grown, and all others that use nothing beyond what these use. */
 void od_phase_choose(const od_phase_graph *graph, const od_phase_growth *growth, uint32_t n, od_phase_choice *choice);
 void od_phase_choose_all(const od_phase_problem *p, od_phase_choice *choice); /* with nothing that stays */
+/* Of what is chosen and what stays. */
+uint64_t od_phase_hash_choice(const od_phase_problem *p, const od_phase_choice *choice);
 
 /* --- the device that is simulated ----------------------------------------------------------- */
 
@@ -123,11 +140,12 @@ typedef struct od_device_item {
     uint32_t uses;        /* the number of chosen tasks that use it and have not run */
     uint32_t chosen_uses; /* that number at first */
     uint32_t writes;      /* of a whole order: tasks that write it and have not run */
-    uint32_t nusers;      /* tasks that use it, wait for no other one and have not run */
+    uint32_t nusers;      /* tasks that use it, wait for no other one and have not run, but for: */
+    uint32_t nrun;        /* some of them have run */
     uint32_t last;        /* how many tasks had been ordered with the last that uses it */
     uint32_t position;    /* its place in `present` plus one, 0: it is not there */
+    uint32_t listed;      /* its place in `wanted` plus one, 0: it is not in it */
     bool dirty;           /* written here since it came */
-    bool is_wanted;       /* in `wanted` */
 } od_device_item;
 
 typedef struct od_device_task {
@@ -137,12 +155,6 @@ typedef struct od_device_task {
     bool done;
 } od_device_task;
 
-/* A task that uses an item. */
-typedef struct od_device_user {
-    uint32_t task;
-    uint32_t use; /* in the problem's list */
-} od_device_user;
-
 /* Without time: what is there, what tasks lack, what has to go. Serves one order after the other. */
 typedef struct od_phase_device {
     const od_phase_graph *g;
@@ -151,9 +163,9 @@ typedef struct od_phase_device {
     bool *there;               /* by item */
     od_device_item *item;
     od_device_task *task;
-    od_device_user *user; /* by item, from graph.first_user on: item.nusers of them */
-    uint32_t *place;      /* by use: where it is in that list */
+    uint32_t *user;       /* by item, from graph.first_user on: item.nusers tasks */
     uint32_t *wanted;     /* items with `enabled`, perhaps no longer */
+    double *rate;         /* and how many tasks their loads enable in a second; 0: it is there, or there are none */
     uint32_t nwanted;
     uint32_t *present; /* items that are there */
     double *value;     /* and what they are worth keeping */
@@ -165,6 +177,7 @@ typedef struct od_phase_device {
     uint32_t released;    /* tasks of the order that have ended: those after them are in a task buffer */
     uint32_t nloads;
     double used, lacking; /* bytes there, and of held items that are not */
+    double least_load;    /* seconds of the shortest one */
     double most_seconds;  /* of tasks that the order can have */
     double worth;         /* seconds of tasks for each of transfers that it must have */
     double owed;          /* seconds of transfers that are sure to come */
@@ -179,11 +192,6 @@ static inline bool od_phase_is_before(const od_phase_device *w, uint32_t a, uint
     return level[a] > level[b] || (level[a] == level[b] && a < b);
 }
 
-static inline od_device_user *od_phase_users_of(const od_phase_device *w, uint32_t item)
-{
-    return w->user + w->g->first_user[item];
-}
-
 od_phase_device *od_phase_make_device(const od_phase_graph *graph); /* NULL: no memory */
 void od_phase_free_device(od_phase_device *device);                 /* NULL: nothing */
 /* With nothing there but what was there before. */
@@ -192,6 +200,8 @@ void od_phase_begin(od_phase_device *device, const od_phase_choice *choice, doub
 /* Loads the item. Makes room for it, but for what the task (or OD_NO_ITEM) uses; where that is not possible more is
  * there than there can be. */
 void od_phase_load(od_phase_device *device, uint32_t item, uint32_t task);
+/* Tasks that use the item, wait for no other one and have not run: item.nusers. */
+const uint32_t *od_phase_users_of(od_phase_device *device, uint32_t item);
 /* Puts the task, whose items are all there, behind the others of the order. */
 void od_phase_run(od_phase_device *device, uint32_t task);
 /* The first task in the order that has not ended is over: what waited for it is ready. False: all are. */

@@ -88,8 +88,9 @@ enum { OD_PHASE_FIRST = -1, OD_PHASE_LAST = -2, OD_PHASE_WRITTEN = -3, OD_PHASE_
 od_status od_phase_plan(const od_phase_problem *problem, od_phase_result *result);
 
 /* Seconds of loads, added up over all devices, when so many share the work of the problem equally, phase after phase;
- * a rough plan. With a memo estimates for more and more devices are free as long as memory limits the phases, not the
- * share. OD_ENOMEM: `*loads` is undefined. */
-od_status od_phase_estimate(const od_phase_problem *problem, unsigned devices, double *loads);
+ * a rough plan. Where they are more than `most` they are only known to be, and `*loads` is more than that. With a memo
+ * estimates for more and more devices are free as long as memory limits the phases, not the share. OD_ENOMEM: `*loads`
+ * is undefined. */
+od_status od_phase_estimate(const od_phase_problem *problem, unsigned devices, double most, double *loads);
 
 #endif

@@ -7,6 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+double od_phase_total_seconds(const od_phase_problem *p)
+{
+    double total = 0;
+    for (uint32_t t = 0; t < p->ntasks; t++)
+        total += p->seconds[t];
+    return total;
+}
+
 /* --- the graph --------------------------------------------------------------------- */
 
 static bool count_users(od_phase_graph *g)
@@ -125,6 +133,46 @@ unsigned od_phase_usual_roles(const od_phase_problem *p, int given, od_phase_rol
     if (given != OD_PHASE_NOTHING)
         roles[n++].role = given;
     return n;
+}
+
+uint32_t od_phase_item_of(const od_phase_problem *p, uint32_t task, int role)
+{
+    uint32_t first = p->first_use[task], end = p->first_use[task + 1];
+    if (first == end)
+        return OD_NO_ITEM;
+    if (role == OD_PHASE_FIRST)
+        return p->use[first];
+    if (role == OD_PHASE_LAST)
+        return p->use[end - 1];
+    if (role == OD_PHASE_WRITTEN) {
+        while (end > first && !p->writes[end - 1])
+            end--;
+        return end > first ? p->use[end - 1] : OD_NO_ITEM;
+    }
+    uint32_t position = (uint32_t)role % OD_PHASE_POSITIONS;
+    return (int)p->kind[task] == role / OD_PHASE_POSITIONS && position < end - first ? p->use[first + position]
+                                                                                     : OD_NO_ITEM;
+}
+
+static bool are_same(const od_phase_problem *p, int a, int b)
+{
+    uint32_t t = 0;
+    while (t < p->ntasks && od_phase_item_of(p, t, a) == od_phase_item_of(p, t, b))
+        t++;
+    return t == p->ntasks;
+}
+
+unsigned od_phase_drop_same_roles(const od_phase_problem *p, od_phase_role *roles, unsigned n)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned j = 0;
+        while (j < kept && !are_same(p, roles[j].role, roles[i].role))
+            j++;
+        if (j == kept)
+            roles[kept++] = roles[i];
+    }
+    return kept;
 }
 
 /* --- what is left ----------------------------------------------------------------------- */

@@ -23,13 +23,13 @@ static void run_all(od_phase_device *w)
 /* Of the most urgent task that lacks this item alone. */
 static double level_of(od_phase_device *w, uint32_t item)
 {
-    const od_device_user *user = od_phase_users_of(w, item);
     if (w->item[item].nurgent)
         return w->item[item].urgent;
+    const uint32_t *user = od_phase_users_of(w, item);
     w->item[item].urgent = 0;
     for (uint32_t i = 0; i < w->item[item].nusers; i++) {
-        double level = w->g->level[user[i].task];
-        if (w->task[user[i].task].missing != 1 || level < w->item[item].urgent)
+        double level = w->g->level[user[i]];
+        if (w->task[user[i]].missing != 1 || level < w->item[item].urgent)
             continue;
         w->item[item].nurgent = level > w->item[item].urgent ? 1 : w->item[item].nurgent + 1;
         w->item[item].urgent = level;
@@ -37,30 +37,42 @@ static double level_of(od_phase_device *w, uint32_t item)
     return w->item[item].urgent;
 }
 
+static void unlist(od_phase_device *w, uint32_t at)
+{
+    uint32_t last = --w->nwanted;
+    w->item[w->wanted[at]].listed = 0;
+    if (at == last)
+        return;
+    w->wanted[at] = w->wanted[last];
+    w->rate[at] = w->rate[last];
+    w->item[w->wanted[at]].listed = at + 1;
+}
+
 /* The load that makes most tasks possible for its length, of so many that would make some; or OD_NO_ITEM. */
 static uint32_t best_load(od_phase_device *w)
 {
     enum { LOOK_AT = 2048 };
+    static const double alike = 1e-9;
     const od_phase_problem *p = w->g->p;
     uint32_t best = OD_NO_ITEM, i = 0;
-    double most = 0, urgent = 0;
+    double most = 0, least = 0, urgent = 0;
+    double room = w->lacking > 0 ? p->memory - w->used - w->lacking : (double)INFINITY; /* for a stream */
     while (i < w->nwanted && i < LOOK_AT) {
-        uint32_t item = w->wanted[i];
-        double value = w->item[item].enabled / p->load[item];
-        if (w->there[item] || !w->item[item].enabled) {
-            w->item[item].is_wanted = false;
-            w->wanted[i] = w->wanted[--w->nwanted];
+        double value = w->rate[i];
+        if (value <= 0) {
+            unlist(w, i);
             continue;
         }
-        i++;
-        if (best != OD_NO_ITEM && value < most * (1 - 1e-9))
+        uint32_t item = w->wanted[i++];
+        if (value < least)
             continue;
-        if (!w->held[item] && w->lacking > 0 && w->used + p->size[item] + w->lacking > p->memory)
-            continue; /* it does not fit */
+        if (!w->held[item] && p->size[item] > room)
+            continue;
         double level = level_of(w, item);
-        if (best == OD_NO_ITEM || value > most * (1 + 1e-9) || level > urgent || (level == urgent && item < best)) {
+        if (best == OD_NO_ITEM || value > most * (1 + alike) || level > urgent || (level == urgent && item < best)) {
             best = item;
             most = value;
+            least = value * (1 - alike);
             urgent = level;
         }
     }
@@ -76,6 +88,16 @@ static double load_of(const od_phase_device *w, uint32_t task)
     return seconds;
 }
 
+/* What the task lacks cannot take less than `least` seconds to load, nor, if it is less urgent than the best, as much.
+ * Of up to three loads the sum is not less than the product, as both are rounded. */
+static bool lacks_more(const od_phase_device *w, uint32_t task, uint32_t best, double least)
+{
+    enum { FEW = 3 };
+    uint32_t missing = w->task[task].missing;
+    double bound = missing <= FEW ? missing * w->least_load : 0;
+    return best != OD_NO_ITEM && (bound > least || (bound == least && !od_phase_is_before(w, task, best)));
+}
+
 /* Of the most urgent tasks the one that lacks least, or OD_NO_ITEM: there is none. */
 static uint32_t best_task(od_phase_device *w)
 {
@@ -86,9 +108,10 @@ static uint32_t best_task(od_phase_device *w)
         od_heap_remove(&w->ready, od_heap_first(&w->ready));
     for (uint32_t i = 0; i < w->ready.count && i < LOOK_AT; i++) {
         uint32_t task = w->ready.items[i];
-        double seconds = w->task[task].done ? 0 : load_of(w, task);
-        if (!w->task[task].done &&
-            (best == OD_NO_ITEM || seconds < least || (seconds == least && od_phase_is_before(w, task, best)))) {
+        if (w->task[task].done || lacks_more(w, task, best, least))
+            continue;
+        double seconds = load_of(w, task);
+        if (best == OD_NO_ITEM || seconds < least || (seconds == least && od_phase_is_before(w, task, best))) {
             best = task;
             least = seconds;
         }
@@ -97,13 +120,13 @@ static uint32_t best_task(od_phase_device *w)
 }
 
 /* The first task that lacks this item alone: what it uses must not go. */
-static uint32_t enabled_task(const od_phase_device *w, uint32_t item)
+static uint32_t enabled_task(od_phase_device *w, uint32_t item)
 {
-    const od_device_user *user = od_phase_users_of(w, item);
+    const uint32_t *user = od_phase_users_of(w, item);
     uint32_t first = OD_NO_ITEM;
     for (uint32_t i = 0; i < w->item[item].nusers; i++)
-        if (w->task[user[i].task].missing == 1 && user[i].task < first)
-            first = user[i].task;
+        if (w->task[user[i]].missing == 1 && user[i] < first)
+            first = user[i];
     return first;
 }
 

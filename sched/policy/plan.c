@@ -46,8 +46,13 @@ od_task *od_plan_pop(od_plan *plan)
 
 size_t od_plan_lacking(const od_task *task, unsigned k)
 {
+    return od_plan_lacking_within(task, k, SIZE_MAX);
+}
+
+size_t od_plan_lacking_within(const od_task *task, unsigned k, size_t most)
+{
     size_t bytes = 0;
-    for (uint32_t i = 0; i < task->naccess; i++) {
+    for (uint32_t i = 0; i < task->naccess && bytes <= most; i++) {
         const od_datum *datum = task->access[i].datum;
         if ((task->access[i].mode & OD_READ) && !od_datum_is_expected(datum, k))
             bytes += datum->size;

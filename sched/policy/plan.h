@@ -26,6 +26,8 @@ void od_plan_remove(od_plan *plan, od_task *task);
 od_task *od_plan_pop(od_plan *plan); /* NULL: empty */
 /* Bytes that the task would have to load on device k and that no task in its buffer is bringing. */
 size_t od_plan_lacking(const od_task *task, unsigned k);
+/* The same, or some bytes more than `most`. */
+size_t od_plan_lacking_within(const od_task *task, unsigned k, size_t most);
 bool od_plan_is_valid(const od_plan *plan);
 
 #endif

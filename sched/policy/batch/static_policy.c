@@ -257,11 +257,12 @@ static void steal(struct static_policy *policy, unsigned k)
 static od_task *choose(const struct static_policy *policy, unsigned k)
 {
     const od_list *planned = &policy->plans->device[k].plan.tasks;
-    uint64_t fewest = UINT64_MAX, left = policy->values[OD_STATIC_READY];
+    uint64_t left = policy->values[OD_STATIC_READY];
+    size_t fewest = SIZE_MAX;
     od_task *best = NULL;
     od_list_each(it, planned) {
         od_task *task = od_container_of(it, od_task, link);
-        uint64_t bytes = od_plan_lacking(task, k);
+        size_t bytes = od_plan_lacking_within(task, k, fewest);
         if (!best || bytes < fewest) {
             best = task;
             fewest = bytes;

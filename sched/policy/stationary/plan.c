@@ -5,6 +5,7 @@
 #include "sched/policy/stationary/impl.h"
 #include "util/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,44 +104,54 @@ static od_status find_phase(struct planning *planning)
     return plan_phase(planning);
 }
 
-static double find_loads(const struct planning *planning)
+/* As od_active_loads(). */
+static double find_loads(const struct planning *planning, double most)
 {
     uint64_t key = od_active_loads_key(planning->key, planning->loading, planning->active);
+    uint64_t bounded = od_findings_mix(key, OD_FINDINGS_LOADS, &most, sizeof most);
     const od_finding *found = od_findings_look_up(planning->findings, key);
+    if (!found)
+        found = od_findings_look_up(planning->findings, bounded);
     if (found)
         return found->loads;
-    double loads = od_active_loads(&planning->snapshot, planning->loading, planning->active);
-    od_findings_add(planning->findings, &(od_finding){.key = key, .loads = loads}, 0);
+    double loads = od_active_loads(&planning->snapshot, planning->loading, planning->active, most);
+    od_findings_add(planning->findings, &(od_finding){.key = loads > most ? bounded : key, .loads = loads}, 0);
     return loads;
 }
 
-static uint64_t key_of_list(const struct planning *planning)
+static uint64_t key_of_list(const struct planning *planning, double limit)
 {
     unsigned about[] = {planning->loading, planning->active, planning->s->owners};
     uint64_t key = od_findings_mix(planning->key, OD_FINDINGS_LIST, about, sizeof about);
+    key = od_findings_mix(key, OD_FINDINGS_LIST, &limit, sizeof limit);
     return od_findings_mix(key, OD_FINDINGS_LIST, planning->which, planning->active * sizeof *planning->which);
 }
 
-static od_status find_list(struct planning *planning)
+/* True: there is one, which takes less than so many seconds. */
+static bool find_list(struct planning *planning, double limit)
 {
-    const od_list_problem problem = {&planning->snapshot.problem, planning->snapshot.copies,
-                                     &planning->slowness,         planning->which,
-                                     planning->loading,           planning->s->owners};
+    const od_list_problem problem = {&planning->snapshot.problem,
+                                     planning->snapshot.copies,
+                                     &planning->slowness,
+                                     planning->which,
+                                     planning->loading,
+                                     planning->s->owners,
+                                     limit};
     uint32_t ntasks = problem.tasks->ntasks;
     od_list_plan *list = &planning->list;
-    uint64_t key = key_of_list(planning);
+    uint64_t key = key_of_list(planning, limit);
     const od_finding *found = od_findings_look_up(planning->findings, key);
     if (found) {
         memcpy(list->order, found->order, ntasks * sizeof *list->order);
         memcpy(list->place, found->place, ntasks * sizeof *list->place);
         list->seconds = found->list.seconds;
-        return OD_OK;
+        return list->seconds < limit;
     }
-    od_status status = od_list_plan_best(&problem, planning->active, list);
-    if (!status)
-        od_findings_add(planning->findings,
-                        &(od_finding){.key = key, .list = *list, .order = list->order, .place = list->place}, ntasks);
-    return status;
+    if (od_list_plan_best(&problem, planning->active, list))
+        return false;
+    od_findings_add(planning->findings,
+                    &(od_finding){.key = key, .list = *list, .order = list->order, .place = list->place}, ntasks);
+    return list->seconds < limit;
 }
 
 /* Long chains of tasks that need each other's results: all devices would wait for those of one phase. A few devices
@@ -150,12 +161,12 @@ static bool find_joint_plan(struct planning *planning)
     static const double little = 0.5; /* as the next, over the factorisations of docs/performance.md */
     enum { FEW = 3 };
     if (planning->s->owners)
-        return find_list(planning) == OD_OK;
+        return find_list(planning, (double)INFINITY);
     double work = planning->work / planning->speed;
-    double loads = find_loads(planning);
-    if ((planning->active <= FEW && loads > little * work) || find_list(planning))
+    double most = planning->active <= FEW ? little * work : (double)INFINITY, loads = find_loads(planning, most);
+    if (loads > most)
         return false;
-    return planning->list.seconds < od_active_finish(work, loads);
+    return find_list(planning, od_active_finish(work, loads));
 }
 
 static void find_plan(od_background *job)

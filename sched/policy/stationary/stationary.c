@@ -199,13 +199,13 @@ static od_task *choose(const od_stationary *s, unsigned k)
 {
     enum { LOOK_AT = 256 };
     od_task *best = next_in_order(s, k);
-    size_t fewest = 0;
+    size_t fewest = SIZE_MAX;
     unsigned left = LOOK_AT;
     if (best)
         return best;
     od_list_each(it, &s->ready[k].tasks) {
         od_task *task = od_container_of(it, od_task, link);
-        size_t bytes = s->in_order ? 0 : od_plan_lacking(task, k);
+        size_t bytes = s->in_order ? 0 : od_plan_lacking_within(task, k, fewest);
         if (!best || bytes < fewest || (bytes == fewest && comes_before(s, task, best))) {
             best = task;
             fewest = bytes;

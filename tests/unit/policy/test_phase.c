@@ -352,10 +352,11 @@ static void check_problem(const od_phase_problem *p, uint64_t *random, struct co
     od_phase_choice choice;
     assert_true(od_phase_make_graph(&g) && od_phase_make_choice(p, &choice));
     od_phase_device *device = od_phase_make_device(&g);
-    assert_non_null(device);
+    od_phase_grower *grower = od_phase_make_grower(&g);
+    assert_true(device && grower);
     for (unsigned i = od_phase_list_roles(p, roles); i-- > 0;) {
         od_phase_growth growth = {0};
-        assert_int_equal(od_phase_grow(&g, roles[i].role, p->memory * 0.75, &growth), OD_OK);
+        assert_int_equal(od_phase_grow(grower, roles[i].role, p->memory * 0.75, &growth), OD_OK);
         od_phase_look_around(&g, &growth, &choice);
         for (uint32_t n = growth.nitems; n > 0; n /= 2) {
             check_choice(&g, &growth, n, &choice);
@@ -365,6 +366,7 @@ static void check_problem(const od_phase_problem *p, uint64_t *random, struct co
     }
     od_phase_choose_all(p, &choice);
     check_order(device, &choice, random, counts);
+    od_phase_free_grower(grower);
     od_phase_free_device(device);
     od_phase_free_choice(&choice);
     od_phase_free_graph(&g);

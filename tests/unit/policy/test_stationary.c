@@ -223,20 +223,26 @@ static void test_plans_are_plans(void **unused)
 {
     (void)unused;
     enum { PROBLEMS = 3000 };
+    static const double rounding = 1 + 1e-9;
     uint64_t random = 11;
     static struct problem q;
     for (int i = 0; i < PROBLEMS; i++) {
         uint32_t order[2][TASKS + 1];
         od_phase_result plan = {.order = order[0]}, again = {.order = order[1]};
-        double loads;
+        double loads, least;
         make_problem(&q, &random);
         assert_int_equal(od_phase_plan(&q.p, &plan), OD_OK);
         check_plan(&q, &plan);
         assert_int_equal(od_phase_plan(&q.p, &again), OD_OK);
         assert_int_equal(plan.ntasks, again.ntasks);
         assert_memory_equal(order[0], order[1], plan.ntasks * sizeof order[0][0]);
-        assert_int_equal(od_phase_estimate(&q.p, 1 + (unsigned)random_below(&random, 4), &loads), OD_OK);
+        unsigned devices = 1 + (unsigned)random_below(&random, 4);
+        assert_int_equal(od_phase_estimate(&q.p, devices, INFINITY, &loads), OD_OK);
         assert_true(loads >= 0);
+        assert_int_equal(od_phase_estimate(&q.p, devices, loads, &least), OD_OK);
+        assert_true(least == loads);
+        assert_int_equal(od_phase_estimate(&q.p, devices, loads / 2, &least), OD_OK);
+        assert_true(loads == 0 || (least > loads / 2 && least <= rounding * loads));
     }
 }
 
@@ -302,7 +308,8 @@ static void test_joint_plans_are_plans(void **unused)
             copies[item].word[0] = random_below(&random, 2) ? random_below(&random, UINT64_C(1) << devices) : 0;
         od_list_plan plan = {place[0], order[0], 0}, again = {place[1], order[1], 0};
         bool owners = i % WITH_OWNERS == 0;
-        const od_list_problem problem = {&q.p, copies, NULL, (const unsigned[]){0, 1, 2, 3, 4, 5, 6, 7}, devices, owners};
+        od_list_problem problem = {&q.p,    copies, NULL,    (const unsigned[]){0, 1, 2, 3, 4, 5, 6, 7},
+                                   devices, owners, INFINITY};
         assert_int_equal(od_list_plan_best(&problem, devices, &plan), OD_OK);
         check_list(&q, devices, &plan);
         if (owners)
@@ -310,6 +317,9 @@ static void test_joint_plans_are_plans(void **unused)
         assert_int_equal(od_list_plan_best(&problem, devices, &again), OD_OK);
         assert_memory_equal(order[0], order[1], q.p.ntasks * sizeof order[0][0]);
         assert_memory_equal(place[0], place[1], q.p.ntasks * sizeof place[0][0]);
+        problem.limit = plan.seconds;
+        assert_int_equal(od_list_plan_best(&problem, devices, &again), OD_OK);
+        assert_true(owners || !q.p.ntasks || isinf(again.seconds) || again.seconds < plan.seconds);
     }
 }
 
@@ -329,9 +339,9 @@ static void test_estimates_share_a_memo(void **unused)
         for (unsigned n = 1; n <= COUNTS; n++) {
             double plain, loads, longest = memo.longest;
             q.p.memo = NULL;
-            assert_int_equal(od_phase_estimate(&q.p, n, &plain), OD_OK);
+            assert_int_equal(od_phase_estimate(&q.p, n, INFINITY, &plain), OD_OK);
             q.p.memo = &memo;
-            assert_int_equal(od_phase_estimate(&q.p, n, &loads), OD_OK);
+            assert_int_equal(od_phase_estimate(&q.p, n, INFINITY, &loads), OD_OK);
             assert_true(loads <= much * plain && plain <= much * loads);
             assert_true(loads == plain || memo.longest == longest);
             told += n > 1 && q.p.ntasks && memo.longest == longest;

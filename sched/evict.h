@@ -11,7 +11,7 @@
 
 #include "sched/policy.h"
 
-enum { OD_EVICT_INTERFACE = 2 };
+enum { OD_EVICT_INTERFACE = 3 };
 
 typedef struct od_evict_query {
     unsigned k;              /* the device that needs memory */

@@ -51,7 +51,7 @@
 #include "util/status.h"
 
 enum {
-    OD_POLICY_INTERFACE = 15 + 1000 * (OD_PLACE_WORDS - 1), /* sets of places of another size are another interface */
+    OD_POLICY_INTERFACE = 16 + 1000 * (OD_PLACE_WORDS - 1), /* sets of places of another size are another interface */
     OD_POLICY_OPTIONS_MAX = 16
 };
 

@@ -20,8 +20,8 @@ typedef enum od_mode {
 
 typedef struct od_access {
     od_datum *datum;
-    od_mode mode;
     const od_relocations *relocations; /* what words of it must hold on a device, or NULL; the driver's */
+    od_mode mode;
     uint32_t commit; /* the engine's: its number among the datum's */
 } od_access;
 

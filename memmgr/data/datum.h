@@ -46,21 +46,22 @@ typedef enum od_replica_state {
     OD_LEAVING, /* memory held, contents being written back so that it can be evicted */
 } od_replica_state;
 
+/* Policies and eviction rules look at the first members, which are side by side. */
 typedef struct od_replica {
     od_datum *datum;        /* whose copy this is */
     od_node lru;            /* in the device's list of resident replicas, least recently used first */
-    size_t offset;          /* in the device's pool, bytes; meaningless when absent, and an account for a part */
+    uint32_t buffered_uses; /* tasks in this device's task buffer that use it: n_b of Algorithm 10 */
+    uint32_t planned_uses;  /* tasks planned for this device that use it: n_p of Algorithm 10 (sched/policy/plan.h) */
+    od_replica_state state;
     uint32_t pins;          /* committed or running tasks here, and transfers that read it */
+    size_t offset;          /* in the device's pool, bytes; meaningless when absent, and an account for a part */
     uint32_t users;         /* committed or running tasks here that use it */
     uint32_t kept;          /* constructs that let the program read it by its address: it stays until they end */
     bool awaits_source;     /* loading, but no place can send it yet */
     uint8_t sends;          /* loads of other devices of this node under way from here */
     uint8_t far_sends;      /* likewise of devices of other nodes */
-    uint32_t buffered_uses; /* tasks in this device's task buffer that use it: n_b of Algorithm 10 */
-    uint32_t planned_uses;  /* tasks planned for this device that use it: n_p of Algorithm 10 (sched/policy/plan.h) */
     uint32_t loads;         /* how often it was loaded here, so that reloads can be counted */
     od_patches *patches;    /* what tasks have had written to its words (memmgr/data/relocation.h), or NULL; owned */
-    od_replica_state state;
     od_window_access shown; /* the driver's, of a part: what kernels can do with it (omp_ext/runtime/parts/shown.c) */
 } od_replica;
 
@@ -104,20 +105,27 @@ static inline bool od_region_is_of_kernels(const od_region *region)
     return region->references + region->holds == region->launches;
 }
 
+/* Likewise, in as much as a cache line. */
 struct od_datum {
     uint32_t id;       /* dense and reused after od_directory_remove(): policies index arrays with it */
     uint32_t tie;      /* what random choices tell it by: its id, or that of the datum which it stands for in a play */
-    uintptr_t base;    /* host address of its first byte */
     size_t size;       /* bytes, of all its pieces */
-    bool is_aligned;   /* on devices as on the host (od_datum_phase) */
-    od_pieces *pieces; /* NULL: it is one; only parts have several, in one region; owned */
     od_placeset valid; /* hold the current contents */
     od_region *region; /* the open region that it lies in, or NULL */
     od_window *window; /* its replicas are in it, or NULL: in the pools; one use is the datum's */
+    uint32_t forecast; /* submitted tasks, not ready, whose depend list names its first byte */
+    uint32_t lent;     /* pages that running kernels touch without having named it (sched/engine/data/pages.c) */
+    uint32_t bound;    /* device addresses of it that the program holds */
+    int home;          /* the one device that may use it while writers or bound is not 0, else OD_NOWHERE */
+    bool written_through; /* one of these: kernels may write to it at any moment, of which nobody tells */
+    bool updating;        /* part of it goes from the program's memory into its copies: nobody begins to use it */
+    bool discarding;      /* its region has closed without `from`: the host's contents count, nothing is written back */
+    bool is_aligned;      /* on devices as on the host (od_datum_phase) */
+    uintptr_t base;       /* host address of its first byte */
+    od_pieces *pieces;    /* NULL: it is one; only parts have several, in one region; owned */
     od_spill *spill;   /* of the region that has closed, while contents are still there; one use is the datum's */
     od_attachments *attachments; /* likewise, until its contents are the program's */
 
-    uint32_t forecast;   /* submitted tasks, not ready, whose depend list names its first byte */
     uint32_t tasks;      /* tasks that are ready or further and use it */
     uint32_t pending;    /* tasks that are ready or further and use it, and host requests that wait for it */
     uint32_t requested;  /* of pending, host requests that wait for it */
@@ -132,17 +140,11 @@ struct od_datum {
     uint32_t nreplicas;  /* not absent */
     od_placeset holding; /* the engine's: where these are */
     uint32_t nawaiting;  /* replicas with awaits_source */
-    uint32_t lent;       /* pages that running kernels touch without having named it (sched/engine/data/pages.c) */
     od_placeset visible; /* the driver's: devices on which it is not closed in its window */
     od_node shown;       /* in the driver's list of such parts */
-    uint32_t bound;      /* device addresses of it that the program holds */
-    int home;            /* the one device that may use it while writers or bound is not 0, else OD_NOWHERE */
-    bool written_through; /* one of these: kernels may write to it at any moment, of which nobody tells */
     bool untrusted;      /* OMPDARTS_COHERENCE=auto: its depend clauses are incomplete: copy in and out */
-    bool updating;       /* part of it goes from the program's memory into its copies: nobody begins to use it */
     bool used;           /* again, since it was made or looked at in the list of idle ones */
     bool touched;        /* the driver may keep something about its host memory (od_driver_ops.release_host) */
-    bool discarding;     /* its region has closed without `from`: the host's contents count, nothing is written back */
     bool keep;           /* copies may outlive the task that made them (region, or trusted depend clauses) */
     const void *user;    /* the driver's: what used it last on a device (OMPDARTS_DEBUG=check) */
 

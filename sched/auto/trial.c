@@ -137,11 +137,18 @@ static bool has_room(const od_trial *t)
     return t->ntried < (played < MOST_PLAYED ? MOST : MANY) && !is_enough(t);
 }
 
+/* On some devices, with CPU workers or without as now. */
+static bool is_on_set(const od_trial *t, const od_prediction *p)
+{
+    const od_settings *s = &p->candidate.settings;
+    return !od_placeset_is_empty(s->devices) && s->devices_only == t->given.devices_only;
+}
+
 static const od_prediction *best_on(const od_trial *t, od_placeset set)
 {
     const od_prediction *best = NULL;
     for (const od_prediction *p = t->tried; p < t->tried + t->ntried; p++)
-        if (!p->at_least && od_placeset_equal(p->candidate.settings.devices, set) &&
+        if (!p->at_least && is_on_set(t, p) && od_placeset_equal(p->candidate.settings.devices, set) &&
             (!best || p->seconds < best->seconds))
             best = p;
     return best;
@@ -198,7 +205,7 @@ static void climb_on_sets(od_trial *t, unsigned count)
     for (; count > 0 && t->nclimbed < OD_TRIAL_CLIMBS && has_room(t); count--) {
         const od_prediction *best = NULL;
         for (const od_prediction *p = t->tried; p < t->tried + t->ntried; p++)
-            if (!od_placeset_is_empty(p->candidate.settings.devices) && (!best || is_more_promising(p, best)) &&
+            if (is_on_set(t, p) && (!best || is_more_promising(p, best)) &&
                 !was_climbed_on(t, p->candidate.settings.devices))
                 best = p;
         if (!best)
@@ -292,6 +299,7 @@ static void search(od_trial *t)
 {
     enum { ROUNDS = 8 };
     od_candidate candidates[OD_CANDIDATES_MAX];
+    t->nclimbed = 0;
     if (!t->only_near || !t->leader)
         try_first(t);
     bool better = t->leader;

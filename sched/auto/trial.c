@@ -137,19 +137,12 @@ static bool has_room(const od_trial *t)
     return t->ntried < (played < MOST_PLAYED ? MOST : MANY) && !is_enough(t);
 }
 
-/* On some devices, with CPU workers or without as now. */
-static bool is_on_set(const od_trial *t, const od_prediction *p)
-{
-    const od_settings *s = &p->candidate.settings;
-    return !od_placeset_is_empty(s->devices) && s->devices_only == t->given.devices_only;
-}
-
 static const od_prediction *best_on(const od_trial *t, od_placeset set)
 {
     const od_prediction *best = NULL;
     for (const od_prediction *p = t->tried; p < t->tried + t->ntried; p++)
-        if (!p->at_least && is_on_set(t, p) && od_placeset_equal(p->candidate.settings.devices, set) &&
-            (!best || p->seconds < best->seconds))
+        if (!p->at_least && p->candidate.settings.devices_only == t->given.devices_only &&
+            od_placeset_equal(p->candidate.settings.devices, set) && (!best || p->seconds < best->seconds))
             best = p;
     return best;
 }
@@ -183,37 +176,7 @@ static void try_set(od_trial *t, od_placeset set, unsigned count)
         if (od_candidates_on_set(c, set, &t->work, &candidate))
             try_one(t, &candidate);
     t->slack = 0;
-}
-
-static bool was_climbed_on(const od_trial *t, od_placeset set)
-{
-    unsigned i = 0;
-    while (i < t->nclimbed && !od_placeset_equal(t->climbed[i], set))
-        i++;
-    return i < t->nclimbed;
-}
-
-/* Of those where only bounds are known, which say little, any. */
-static bool is_more_promising(const od_prediction *a, const od_prediction *b)
-{
-    return a->at_least == b->at_least ? a->seconds < b->seconds : b->at_least;
-}
-
-/* Of the sets that have been tried the best, one by one: with other lookaheads and buffers, then near what is best. */
-static void climb_on_sets(od_trial *t, unsigned count)
-{
-    for (; count > 0 && t->nclimbed < OD_TRIAL_CLIMBS && has_room(t); count--) {
-        const od_prediction *best = NULL;
-        for (const od_prediction *p = t->tried; p < t->tried + t->ntried; p++)
-            if (is_on_set(t, p) && (!best || is_more_promising(p, best)) &&
-                !was_climbed_on(t, p->candidate.settings.devices))
-                best = p;
-        if (!best)
-            return;
-        od_placeset set = t->climbed[t->nclimbed++] = best->candidate.settings.devices;
-        try_set(t, set, OD_CANDIDATES_ON_SET);
-        climb_on(t, set);
-    }
+    climb_on(t, set);
 }
 
 /* Policies decide ties by number, so devices that are alike in all else are not the same to them. */
@@ -230,24 +193,18 @@ static void try_moved(od_trial *t)
         }
 }
 
-enum { FEW = 8 }; /* sets to climb on */
-
 /* Every policy on fewer and fewer of these devices, on a set of each kind. Those kinds come first that each number of
- * devices has: the fastest ones. */
+ * devices has: the fastest ones, on which they are tried with other lookaheads and buffers, too. */
 static void try_sets_among(od_trial *t, od_placeset among)
 {
     enum { FASTEST = 2 };
     od_device_sets sets;
     od_device_sets_find(t->work.topology, among, &sets);
-    for (unsigned i = 0; i < sets.kinds; i++) {
+    for (unsigned i = 0; i < sets.kinds; i++)
         for (unsigned n = sets.most; n > 0; n--)
             for (unsigned mirrored = 0; i < sets.count[n] && mirrored < 2 && has_room(t); mirrored++)
                 try_set(t, mirrored ? od_device_sets_mirror(among, sets.set[n][i]) : sets.set[n][i],
-                        OD_CANDIDATES_POLICIES);
-        if (i + 1 == FASTEST)
-            climb_on_sets(t, FEW);
-    }
-    climb_on_sets(t, FEW);
+                        i < FASTEST ? OD_CANDIDATES_ON_SET : OD_CANDIDATES_POLICIES);
 }
 
 /* Likewise on those sets that a program would try that had only the first of the devices. */
@@ -299,7 +256,6 @@ static void search(od_trial *t)
 {
     enum { ROUNDS = 8 };
     od_candidate candidates[OD_CANDIDATES_MAX];
-    t->nclimbed = 0;
     if (!t->only_near || !t->leader)
         try_first(t);
     bool better = t->leader;

@@ -219,7 +219,8 @@ bool od_engine_is_vague(const od_engine *e)
 {
     enum { FEW = 8 };
     uint64_t known = e->stats.waiting + e->stats.unfinished;
-    return e->known->nvague > known / FEW;
+    bool has_sizes = e->known->sized || e->stats.tasks || !e->known->nitems;
+    return !has_sizes || e->known->nvague > known / FEW;
 }
 
 bool od_engine_is_uneven(const od_engine *e)

@@ -417,7 +417,8 @@ unsigned od_engine_processors(const od_engine *engine);
 unsigned od_engine_devices(const od_engine *engine);
 od_placeset od_engine_lost(const od_engine *engine);
 double od_engine_known_seconds(const od_engine *engine);
-/* Of more than one known task in eight it is not known what it uses: its depend items do not say it. */
+/* Of more than one known task in eight it is not known what it uses: its depend items do not say it. Or it is not known
+ * yet how large any of the data are. */
 bool od_engine_is_vague(const od_engine *engine);
 /* Some device loads or computes clearly longer than another. */
 bool od_engine_is_uneven(const od_engine *engine);

@@ -73,10 +73,12 @@ void od_topology_links_among(const od_topology *topology, unsigned n, od_placese
 double od_topology_alone(const od_topology *topology, int from, int to);
 /* Bandwidth from the host into the first devices together, all ways used at once, bytes/s. */
 double od_topology_inbound(const od_topology *topology, unsigned ndevices);
-/* To how many of the other devices on its node one can send at once without slowing a copy down, at least 1. */
+/* To how many of the others among `devices` that are on its node one can send at once without slowing a copy down, at
+ * least 1. */
 unsigned od_topology_fan(const od_topology *topology, unsigned from, od_placeset devices);
 
-/* How many loads from other nodes a device's node takes at once, so that each but one is as fast as alone. */
+/* How many loads from others among `devices`, on other nodes, a device's node takes at once, so that each but one is as
+ * fast as alone. */
 unsigned od_topology_card_loads(const od_topology *topology, unsigned to, od_placeset devices);
 
 #endif

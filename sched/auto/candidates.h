@@ -47,8 +47,9 @@ unsigned od_candidates_alike(od_candidate *candidates, unsigned most, const od_c
  * fastest), one by one. False: this one is not to be tried; there are none from OD_CANDIDATES_GRID on. */
 enum { OD_CANDIDATES_POLICIES = 22, OD_CANDIDATES_GRID = OD_CANDIDATES_POLICIES * 5 * 3 };
 bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_work *work, od_candidate *candidate);
-/* Policies and rules with several task buffers and lookaheads on these devices, one by one. False: this one is not to
- * be tried; there are none from OD_CANDIDATES_ON_SET on. */
+/* Policies and rules with several task buffers and lookaheads on these devices, one by one: the first
+ * OD_CANDIDATES_POLICIES are each policy with what is given. False: this one is not to be tried; there are none from
+ * OD_CANDIDATES_ON_SET on. */
 enum { OD_CANDIDATES_ON_SET = OD_CANDIDATES_POLICIES * 6 };
 bool od_candidates_on_set(unsigned number, od_placeset devices, const od_work *work, od_candidate *candidate);
 /* Those that have one device more or less than the best of them, a set of each kind. */

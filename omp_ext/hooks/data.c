@@ -23,7 +23,7 @@
 #include "omp_ext/services/tracing.h"
 #include "omp_ext/slices/early.h"
 #include "omp_ext/tasks/constructs.h"
-#include "omp_ext/tasks/queue.h"
+#include "omp_ext/tasks/launch/queue.h"
 #include "omp_ext/tasks/reservation.h"
 
 #include <stdlib.h>

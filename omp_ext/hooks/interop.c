@@ -10,7 +10,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/slices/early.h"
-#include "omp_ext/tasks/queue.h"
+#include "omp_ext/tasks/launch/queue.h"
 #include "util/lock.h"
 #include "util/memory.h"
 

@@ -5,7 +5,7 @@
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/services/tracing.h"
-#include "omp_ext/tasks/queue.h"
+#include "omp_ext/tasks/launch/queue.h"
 #include "omp_ext/tasks/reservation.h"
 #include "omp_ext/split/split.h"
 

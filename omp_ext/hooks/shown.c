@@ -16,7 +16,7 @@
 #include "omp_ext/services/info.h"
 #include "omp_ext/slices/early.h"
 #include "omp_ext/tasks/job.h"
-#include "omp_ext/tasks/queue.h"
+#include "omp_ext/tasks/launch/queue.h"
 #include "omp_ext/tasks/reservation.h"
 
 #include <stdatomic.h>

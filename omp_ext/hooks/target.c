@@ -21,7 +21,7 @@
 #include "omp_ext/slices/gpus/apart.h"
 #include "omp_ext/slices/slices.h"
 #include "omp_ext/tasks/job.h"
-#include "omp_ext/tasks/queue.h"
+#include "omp_ext/tasks/launch/queue.h"
 #include "omp_ext/tasks/reservation.h"
 #include "util/memory.h"
 

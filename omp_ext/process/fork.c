@@ -11,7 +11,7 @@
 #include "omp_ext/libomp/teams/pool.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/league.h"
-#include "omp_ext/tasks/queue.h"
+#include "omp_ext/tasks/launch/queue.h"
 #include "omp_ext/tasks/task_table.h"
 #include "omp_ext/runtime/internal.h"
 #include "omp_ext/services/services.h"

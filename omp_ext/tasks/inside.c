@@ -5,7 +5,7 @@
 #include "omp_ext/process/memory.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/tasks/launch/stored.h"
-#include "omp_ext/tasks/queue.h"
+#include "omp_ext/tasks/launch/queue.h"
 #include "omp_ext/tasks/reservation.h"
 
 #include <stdlib.h>

@@ -20,7 +20,7 @@
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/services/tracing.h"
 #include "omp_ext/tasks/launch/stored.h"
-#include "omp_ext/tasks/queue.h"
+#include "omp_ext/tasks/launch/queue.h"
 #include "omp_ext/slices/gpus/apart.h"
 #include "omp_ext/slices/slice.h"
 #include "omp_ext/split/split.h"

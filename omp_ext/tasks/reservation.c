@@ -6,7 +6,7 @@
 #include "omp_ext/slices/early.h"
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/tasks/job.h"
-#include "omp_ext/tasks/queue.h"
+#include "omp_ext/tasks/launch/queue.h"
 #include "util/memory.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "omp_ext/slices/gpus/apart.h"
 #include "omp_ext/slices/gpus/merge.h"
 #include "omp_ext/tasks/launch/launch.h"
-#include "omp_ext/tasks/queue.h"
+#include "omp_ext/tasks/launch/queue.h"
 #include "util/memory.h"
 #include "util/thread.h"
 

@@ -19,7 +19,7 @@
 #include "omp_ext/runtime/workers.h"
 #include "omp_ext/slices/gpus/apart.h"
 #include "omp_ext/slices/slice.h"
-#include "omp_ext/tasks/queue.h"
+#include "omp_ext/tasks/launch/queue.h"
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/thread.h"

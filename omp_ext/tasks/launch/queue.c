@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Queues for the program's own device code. See queue.h. */
-#include "omp_ext/tasks/queue.h"
+#include "omp_ext/tasks/launch/queue.h"
 
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/maps/args.h"

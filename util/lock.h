@@ -48,6 +48,17 @@ typedef struct od_lock {
 
 #define OD_LOCK_OF(of_rank) {.mutex = PTHREAD_MUTEX_INITIALIZER, .rank = (of_rank)}
 
+/* Of one that many threads take, each for a moment: who waits for it tries for a while before it sleeps, as it takes
+ * longer to be woken. In files with _GNU_SOURCE. */
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+#define OD_BUSY_LOCK_OF(of_rank)                                                                                       \
+    {                                                                                                                  \
+        .mutex = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP, .rank = (of_rank)                                              \
+    }
+#else
+#define OD_BUSY_LOCK_OF(of_rank) OD_LOCK_OF(of_rank)
+#endif
+
 /* Returns 0, or the error number of pthread_mutex_init(). */
 static inline int od_lock_init(od_lock *lock, od_lock_rank rank)
 {

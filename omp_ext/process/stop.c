@@ -100,7 +100,7 @@ static void abandon_jobs(void)
     }
     od_lock_give(&od_runtime.lock);
     for (size_t i = 0; i < n; i++)
-        od_detached_report((od_detached){.event = tasks[i].event, .team = tasks[i].team});
+        od_detached_report((od_detached){.event = tasks[i].event, .task = tasks[i].task, .team = tasks[i].team});
     free(tasks);
     od_team_abandon_all();
 }

@@ -49,7 +49,7 @@ static void complete_task(void *driver, od_task *task)
         od_recorder_ran(job);
     if (job->kind == OD_JOB_RESERVATION && !job->granted)
         od_runtime_open_gate(job); /* it was declined */
-    else if (job->detached.event)
+    else if (od_detached_is_live(&job->detached))
         od_list_remove(&od_runtime.live, &job->live);
     if (job->kind == OD_JOB_SYNC) {
         od_runtime_set_flag(&job->completed);

@@ -3,6 +3,7 @@
  * The lock, and what is carried out when it is given back: completions are reported to libomp, and copies and kernels
  * that are too short for another thread to be woken, or go on by themselves, are started.
  */
+#define _GNU_SOURCE /* PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP */
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/real.h"
@@ -18,7 +19,7 @@
 #include "util/clock.h"
 #include "util/thread.h"
 
-od_runtime_state od_runtime = {.lock = OD_LOCK_OF(OD_LOCK_RUNTIME), .changed = PTHREAD_COND_INITIALIZER};
+od_runtime_state od_runtime = {.lock = OD_BUSY_LOCK_OF(OD_LOCK_RUNTIME), .changed = PTHREAD_COND_INITIALIZER};
 _Thread_local unsigned od_own_jobs;
 
 /* --- the end of a job ------------------------------------------------------ */

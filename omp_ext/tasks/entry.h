@@ -51,7 +51,7 @@ struct od_entry {
     atomic_bool stores;        /* one has stored some */
     atomic_bool has_depends;   /* its tasks are submitted with depend clauses */
     atomic_bool has_none;      /* or without any */
-    atomic_bool branches;      /* of OD_ENTRY_HOST: a run that went unrecorded has offloaded */
+    atomic_bool branches;      /* a run has offloaded that went unrecorded; or, of a target task, has not */
     od_learnt_depend depend[OD_MAX_LEARNT_DEPENDS];
     bool profile_read;          /* earlier runs have been looked at */
     bool is_data_construct;     /* omp_ext/tasks/constructs.h; under the runtime's lock */

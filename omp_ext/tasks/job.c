@@ -231,7 +231,7 @@ void od_job_submit(od_engine *engine, od_job *job, od_uses *uses, const void *co
     job->task.access = uses->access;
     job->task.naccess = uses->count;
     *uses = (od_uses){0};
-    if (job->detached.event)
+    if (od_detached_is_live(&job->detached))
         od_runtime_note_job(job);
     od_recorder_ready(job, code);
     od_engine_task_ready(engine, &job->task);

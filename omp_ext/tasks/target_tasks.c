@@ -2,11 +2,11 @@
 /*
  * Target tasks become detached ordinary tasks that only report what they would launch.
  *
- * A target task is allocated detachable, with target_trampoline() as its entry. libomp tracks its
- * dependences; when it is ready, the trampoline asks for its completion event, runs the compiled entry in capture mode,
- * gives the launch to the engine and returns. The task completes in libomp when the engine has completed it. One that
- * libomp discards never asks, and completes as usual. Host tasks with dependences: host_tasks.c. The entry points of
- * both are here.
+ * A target task is allocated detachable, with target_trampoline() as its entry. libomp tracks its dependences; when it
+ * is ready, the trampoline runs the compiled entry in capture mode, gives the launch to the engine, asks for the task's
+ * completion event and returns (omp_ext/libomp/returned.h). The task completes in libomp when the engine has completed
+ * it. One that libomp discards never asks, and completes as usual. One without dependences need not wait for a thread.
+ * Host tasks with dependences: host_tasks.c. The entry points of both are here.
  */
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/ompt.h"
@@ -30,106 +30,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- explicit tasks that create target tasks ------------------------------ */
-
-/* libomp's barriers wait for a detached task only if its parent is an implicit task. So an explicit task that has
- * created target tasks, or others that may be detached, waits for them at its end. Its entry is exchanged for that;
- * part_id, which compiled code uses in untied tasks alone, gives the trampoline its entry, in the copies that a
- * taskloop makes, too. */
-static void run_tracked(int32_t gtid, void *task)
-{
-    od_kmp_task *t = task;
-    od_family outer = od_self.family;
-    __typeof__(od_self.split) outer_split = od_self.split; /* of the task that waits meanwhile */
-    const od_entry *code = od_entry_numbered(t->part_id);
-    od_self.split = (__typeof__(outer_split)){0};
-    od_detach_task_begins();
-    od_parent *self = od_parent_begin(gtid);
-    od_self.family = (od_family){.parent = self};
-    t->part_id = 0;
-    OD_TSAN_RELEASE(task);
-    ((od_task_entry)(uintptr_t)code->code)(gtid, task);
-    od_task_end_family(gtid);
-    od_self.family = outer;
-    od_self.split = outer_split;
-    od_parent_end(self);
-}
-
-/* The thread may be in the middle of a kernel, or of what is captured, which is none of the task's. */
-static int32_t parent_trampoline(int32_t gtid, void *task)
-{
-    OD_TSAN_ACQUIRE(task); /* its memory was another task's, which only libomp knows */
-    if (od_self.mode == OD_PLAIN && !od_self.kernels) {
-        run_tracked(gtid, task);
-        return 0;
-    }
-    od_thread outer = od_self;
-    od_self = (od_thread){.mode = OD_PLAIN,
-                          .serial_loops = outer.serial_loops,
-                          .own_default_device = outer.own_default_device};
-    run_tracked(gtid, task);
-    od_self = outer;
-    return 0;
-}
-
-static void track(od_kmp_task *task, const od_entry *code)
-{
-    if (!code->number)
-        return;
-    task->part_id = code->number;
-    task->entry = parent_trampoline;
-}
-
-static bool is_tracked(const od_kmp_task *task)
-{
-    return task->entry == parent_trampoline;
-}
-
-static void untrack(od_kmp_task *task)
-{
-    if (!is_tracked(task))
-        return;
-    task->entry = (od_task_entry)(uintptr_t)od_entry_numbered(task->part_id)->code;
-    task->part_id = 0;
-}
-
-/* Compiled code calls an undeferred task's entry itself. */
-void __kmpc_omp_task_begin_if0(od_ident *ident, int32_t gtid, void *task)
-{
-    if (od_runtime_is_idle()) {
-        REAL(__kmpc_omp_task_begin_if0)(ident, gtid, task);
-        return;
-    }
-    od_self.allocated.task = NULL;
-    {
-        OD_PROGRAM_CALL;
-        REAL(__kmpc_omp_task_begin_if0)(ident, gtid, task);
-    }
-    if (!od_runtime_offloads() || od_self.kernels)
-        return;
-    od_family *outer = od_alloc(sizeof *outer);
-    *outer = od_self.family;
-    od_self.family = (od_family){.parent = od_parent_begin(gtid), .outer = outer};
-}
-
-void __kmpc_omp_task_complete_if0(od_ident *ident, int32_t gtid, void *task)
-{
-    if (od_runtime_is_idle()) {
-        REAL(__kmpc_omp_task_complete_if0)(ident, gtid, task);
-        return;
-    }
-    od_family *outer = od_self.kernels ? NULL : od_self.family.outer;
-    if (outer) {
-        od_parent *self = od_self.family.parent;
-        od_task_end_family(gtid);
-        od_self.family = *outer;
-        od_parent_end(self);
-        free(outer);
-    }
-    OD_PROGRAM_CALL;
-    REAL(__kmpc_omp_task_complete_if0)(ident, gtid, task);
-}
 
 /* --- target tasks ------------------------------------------------------- */
 
@@ -265,6 +165,8 @@ void od_target_task_begin(int32_t gtid, od_record *record)
     od_recorder_own(owner);
     od_self = saved;
     record->code->kind = capture.what == OD_CAPTURED_NOTHING ? OD_ENTRY_HOST : OD_ENTRY_OFFLOADS;
+    if (capture.what == OD_CAPTURED_NOTHING)
+        atomic_store_explicit(&record->code->branches, true, memory_order_relaxed);
     if (capture.what == OD_CAPTURED_REQUESTS)
         od_construct_learn(record);
     bool was = od_thread_at_scheduling_point(!record->detached.team);
@@ -274,18 +176,24 @@ void od_target_task_begin(int32_t gtid, od_record *record)
     od_record_free(record);
 }
 
+static void run_detachable(int32_t gtid, od_record *record)
+{
+    od_kmp_task *task = record->detached.task = (void *)(uintptr_t)record->task;
+    od_target_task_begin(gtid, record);
+    od_task_returns(task, gtid);
+}
+
 static int32_t target_trampoline(int32_t gtid, void *task)
 {
     od_record *record = od_task_table_take(task);
     od_task_begins(record);
     od_detach_task_begins();
-    if (!record->in_place) {
-        record->detached.event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, task);
-        od_target_task_begin(gtid, record);
-        return 0;
+    if (record->in_place) {
+        run_in_place(gtid, record);
+        od_target_task_discard(record);
+    } else {
+        run_detachable(gtid, record);
     }
-    run_in_place(gtid, record);
-    od_target_task_discard(record);
     return 0;
 }
 
@@ -327,6 +235,15 @@ static void *create(od_record *record, od_ident *ident, int32_t gtid, size_t siz
     return task;
 }
 
+static _Thread_local od_record *created; /* of the target task that the thread has allocated and not submitted yet */
+
+static void settle_created(void)
+{
+    if (created)
+        od_task_table_add(created);
+    created = NULL;
+}
+
 void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t size, size_t shareds,
                                    od_task_entry entry, int64_t device)
 {
@@ -334,6 +251,7 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
         return REAL(__kmpc_omp_target_task_alloc)(ident, gtid, flags, size, shareds, entry, device);
     od_thread_leave_capture();
     od_early_settle();
+    settle_created();
     od_record *record = od_alloc_zeroed(1, sizeof *record);
     od_thread_note_target_task();
     od_self.unsuited = od_self.family.has_children = true;
@@ -348,7 +266,7 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
     record->task = task;
     if (!record->in_place && !record->detached.team)
         record->detached = od_detached_join(false);
-    od_task_table_add(record);
+    created = record;
     return task;
 }
 
@@ -412,7 +330,7 @@ void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t
     od_self.family.has_children |= detach;
     od_self.allocated = made;
     if (flags & OD_TASK_TIED)
-        track(task, code);
+        od_task_track(task, code);
     return task;
 }
 
@@ -425,7 +343,7 @@ static bool is_compiled_by_clang(const od_kmp_task *task)
 
 static od_record *record_host_task(od_kmp_task *task)
 {
-    untrack(task);
+    od_task_untrack(task);
     return od_host_task_record(task, od_self.allocated.flags, od_self.detachable == task);
 }
 
@@ -523,7 +441,7 @@ static bool is_beside(int32_t n, const od_depend *depends)
 static bool goes_unrecorded(const submission *s)
 {
     od_kmp_task *task = s->task;
-    const od_entry *code = is_tracked(task) ? od_entry_numbered(task->part_id) : NULL;
+    const od_entry *code = od_task_tracked(task);
     if (!code || od_self.detachable == task)
         return false;
     if (!od_runtime_started())
@@ -560,6 +478,7 @@ int32_t __kmpc_omp_task_with_deps(od_ident *ident, int32_t gtid, void *task, int
     if (od_runtime_is_idle())
         return REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, ndepends, depends, n_noalias, noalias);
     submission s = {task, depends, noalias, ndepends, n_noalias, __builtin_return_address(0)};
+    settle_created();
     if (!od_runtime_offloads() || od_self.kernels)
         return submit_as_written(ident, gtid, &s);
     od_creation creation = creation_of(task);
@@ -572,7 +491,7 @@ int32_t __kmpc_omp_task_with_deps(od_ident *ident, int32_t gtid, void *task, int
 /* Its code is known to be submitted without dependences. */
 static void note_none(const od_kmp_task *task)
 {
-    od_entry *code = is_tracked(task) ? od_entry_numbered(task->part_id) : NULL;
+    od_entry *code = od_task_tracked(task);
     if (code && !atomic_load_explicit(&code->has_none, memory_order_relaxed))
         atomic_store_explicit(&code->has_none, true, memory_order_relaxed);
 }
@@ -584,11 +503,41 @@ static void watch_discarded(const od_kmp_task *task)
         od_task_watch(record);
 }
 
+/* A target task that comes after no other is the engine's as soon as it has been created: no thread need be woken to
+ * pass it on, and its creator does not wait for others at libomp's queues. But code that may run on the host is for
+ * any thread. */
+static bool begins_at_once(const od_record *record, const od_kmp_task *task)
+{
+    if (!record || record->task != task || task->entry != target_trampoline || record->in_place)
+        return false;
+    const od_entry *code = record->code;
+    bool offloads = code->kind == OD_ENTRY_OFFLOADS && !atomic_load_explicit(&code->branches, memory_order_relaxed);
+    return offloads && od_self.mode == OD_PLAIN && !od_self.kernels && !od_serial_is_alone() &&
+           !od_thread_holds_locks() && !od_runtime_ending() && !REAL(omp_get_cancellation)();
+}
+
+static void begin_at_once(od_ident *ident, int32_t gtid, od_record *record)
+{
+    void *task = (void *)(uintptr_t)record->task;
+    REAL(__kmpc_omp_task_begin_if0)(ident, gtid, task);
+    run_detachable(gtid, record);
+    REAL(__kmpc_omp_task_complete_if0)(ident, gtid, task);
+    od_detach_note_task(OD_CREATES_CLAIMED);
+}
+
 int32_t __kmpc_omp_task(od_ident *ident, int32_t gtid, void *task)
 {
     if (od_runtime_is_idle())
         return REAL(__kmpc_omp_task)(ident, gtid, task);
     OD_PROGRAM_CALL;
+    od_record *record = created;
+    created = NULL;
+    if (begins_at_once(record, task)) {
+        begin_at_once(ident, gtid, record);
+        return 0;
+    }
+    if (record)
+        od_task_table_add(record);
     od_self.allocated.task = NULL;
     note_none(task);
     watch_discarded(task);

@@ -46,6 +46,13 @@ extern _Thread_local od_record *od_task_claims __attribute__((visibility("hidden
 /* What has been learnt about a compiled task. */
 od_entry *od_task_code(od_task_entry entry);
 
+/* An explicit task of this code, tied and not submitted yet, waits at its end for the target tasks that it has created
+ * (tracked.c); it does not, after all. */
+void od_task_track(od_kmp_task *task, const od_entry *code);
+void od_task_untrack(od_kmp_task *task);
+/* The code of one that does, which has not begun; or NULL. */
+od_entry *od_task_tracked(const od_kmp_task *task);
+
 /* True where no priority, and nothing that is planned, would follow from a task with these items that schedules
  * nothing: no task that does waits before it, and nobody wants to see the whole graph. May be false without need. */
 bool od_task_is_beside(int32_t ndepends, const od_depend *depends);

@@ -241,6 +241,7 @@ static bool may_report_now(void)
 /* In a team of one, libomp runs what the completion releases at once, on top of what the thread is at. */
 void od_detached_complete(od_detached task)
 {
+    od_detached_end(&task);
     od_member *creator = task.creator ? task.creator->member : NULL;
     bool may_emit = !creator || (is_of_my_team(task.creator) && may_report_now() && may_run_here(task.creator));
     od_team *team = creator && task.event && !od_runtime_ended() && !may_emit ? creator->team : NULL;

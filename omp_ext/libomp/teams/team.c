@@ -181,6 +181,7 @@ void od_detached_report(od_detached task)
     }
     bool was = od_detached_reporting;
     od_detached_reporting = true;
+    od_detached_end(&task);
     if (task.event)
         REAL(omp_fulfill_event)(task.event);
     od_detached_reporting = was;

@@ -15,6 +15,7 @@
 #define OD_OMP_EXT_TEAM_H
 
 #include "omp_ext/libomp/abi.h"
+#include "omp_ext/libomp/returned.h"
 
 #include "util/lock.h"
 #include <stdatomic.h>
@@ -52,15 +53,30 @@ typedef struct od_parent {
     od_taskgroup *group; /* the innermost that it has begun, or NULL */
 } od_parent;
 
-/* One task, by its completion event; NULL: it is not detached. */
+/* One task. Without an event it is not detached, or not yet. */
 typedef struct od_detached {
     void *event;
+    od_kmp_task *task;   /* a target task: it has an event from the moment when its code returns before it has ended */
     od_parent *creator;  /* that counts it, or NULL */
     od_taskgroup *group; /* that counts it, or NULL */
     struct od_team *team; /* of a claimed task, which libomp counts: its creator's; `event` is the task */
     bool is_programs;     /* event */
     bool is_kept;         /* posted: nobody but its creator's thread may pass it on (od_member) */
 } od_detached;
+
+/* libomp's, and not ended. */
+static inline bool od_detached_is_live(const od_detached *detached)
+{
+    return detached->event || detached->task;
+}
+
+/* It has ended: from now on there is an event only if libomp is to be told. */
+static inline void od_detached_end(od_detached *detached)
+{
+    if (detached->task)
+        detached->event = od_task_ended(detached->task);
+    detached->task = NULL;
+}
 
 typedef struct od_team {
     _Atomic uint64_t arrivals; /* of threads at barriers */

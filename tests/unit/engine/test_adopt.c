@@ -396,6 +396,29 @@ static void plays_have_the_priorities_of_the_program(void **state)
     }
 }
 
+/* All data would look empty, and all settings alike, before one of those that tasks name has shown its size. */
+static void nothing_is_chosen_before_a_size_is_known(void **state)
+{
+    enum { BASE = 0x1000, SIZE = 0x100 };
+    od_level_use named = {BASE, true, false};
+    od_engine *e = make_engine(NULL, 1);
+    (void)state;
+    assert_false(od_engine_is_vague(e));
+    od_submission *first = od_engine_submit(e, "kind", 0, 1, &named, 1),
+                  *last = od_engine_submit(e, "kind", 0, 1, &named, 1);
+    assert_true(od_engine_is_vague(e));
+    od_engine_unsubmit(e, &first);
+    od_access access = {.mode = OD_READ};
+    od_task task = {
+        .bound = OD_NOWHERE, .duration = 1, .kind = "kind", .naccess = 1, .access = &access, .submission = first};
+    assert_int_equal(od_engine_datum(e, BASE, SIZE, &access.datum), OD_OK);
+    od_engine_task_ready(e, &task);
+    assert_false(od_engine_is_vague(e));
+    od_engine_unsubmit(e, &last);
+    od_engine_withdraw(e, last);
+    od_engine_destroy(e);
+}
+
 /* When no more tasks come, once. */
 static void settings_are_considered_when_the_program_waits(void **state)
 {
@@ -448,6 +471,7 @@ int main(void)
         cmocka_unit_test(any_policy_after_any_other),
         cmocka_unit_test(host_tasks_end_it_too),
         cmocka_unit_test(devices_are_asked_again),
+        cmocka_unit_test(nothing_is_chosen_before_a_size_is_known),
         cmocka_unit_test(plays_begin_where_the_run_is),
         cmocka_unit_test(plays_have_the_priorities_of_the_program),
         cmocka_unit_test(plays_have_the_sizes_of_regions),

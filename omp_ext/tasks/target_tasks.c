@@ -176,11 +176,24 @@ void od_target_task_begin(int32_t gtid, od_record *record)
     od_record_free(record);
 }
 
+/* Where it may be complete as soon as its code has returned: libomp runs what a task releases on top of it, in a team
+ * of one or where queues are full, and so on along a chain of tasks, until the stack ends. */
+static bool may_end_here(const od_record *record)
+{
+    return !record->ndepends || (!od_serial_is_alone() && od_detach_is_at_barrier());
+}
+
 static void run_detachable(int32_t gtid, od_record *record)
 {
-    od_kmp_task *task = record->detached.task = (void *)(uintptr_t)record->task;
+    od_kmp_task *task = (void *)(uintptr_t)record->task;
+    bool ends_here = may_end_here(record);
+    if (ends_here)
+        record->detached.task = task;
+    else
+        record->detached.event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, task);
     od_target_task_begin(gtid, record);
-    od_task_returns(task, gtid);
+    if (ends_here)
+        od_task_returns(task, gtid);
 }
 
 static int32_t target_trampoline(int32_t gtid, void *task)

@@ -224,11 +224,16 @@ static bool is_of_my_team(const od_parent *parent)
            parent->elsewhere == od_member_is_elsewhere(self);
 }
 
+bool od_detach_is_at_barrier(void)
+{
+    const od_member *self = od_member_now();
+    return self && self->at_barriers && !od_self.family.parent;
+}
+
 /* What is released would lie in the thread's queue: it waits at a barrier, or in the creator, or is running that. */
 static bool may_run_here(const od_parent *creator)
 {
-    const od_member *self = od_member_now();
-    return creator == od_parent_now() || (self && self->at_barriers && !od_self.family.parent);
+    return creator == od_parent_now() || od_detach_is_at_barrier();
 }
 
 /* Not on top of another report: libomp runs what is released on top of the task that has ended, and so on along a chain

@@ -60,6 +60,8 @@ od_detached od_detached_join(bool programs);
  * will complete. */
 bool od_detach_in_group(void);
 bool od_detach_group_waits(void);
+/* The calling thread waits at a barrier, and runs nothing there but what it has found. */
+bool od_detach_is_at_barrier(void);
 /* Some are under way. */
 bool od_detach_has_children(void);
 /* True where libomp counts no children of the running task for the library. */

@@ -125,13 +125,31 @@ bool od_buffer_is_shorter(const void *engine, uint32_t a, uint32_t b)
     return x < y || (x <= y && a < b);
 }
 
+/* Whether the device has room in its buffer. */
 static void sort(od_engine *e, unsigned k)
+{
+    const od_device *device = &e->device[k];
+    int tasks = (int)(device->buffer.count + device->committed.count + device->running);
+    bool has_room = !od_device_is_lost(e, (int)k) && device->buffer.count < e->config.buffer;
+    od_hungry_set(&e->hungry, k, has_room ? tasks : OD_NOT_HUNGRY);
+}
+
+/* Those whose numbers have changed. */
+static void sort_moved(od_engine *e)
+{
+    for (od_placeset_walk at = od_placeset_begin(e->moved); od_placeset_next(&at);)
+        sort(e, at.place);
+    e->moved_ahead = od_placeset_union(e->moved_ahead, e->moved);
+    e->moved = OD_NO_PLACES;
+}
+
+/* Whether the device, with a full buffer, may look ahead. */
+static void sort_ahead(od_engine *e, unsigned k)
 {
     od_device *device = &e->device[k];
     int tasks = (int)(device->buffer.count + device->committed.count + device->running);
-    bool answers = !od_device_is_lost(e, (int)k), has_room = device->buffer.count < e->config.buffer;
-    bool ahead = answers && !has_room && has_free_link(e, device);
-    od_hungry_set(&e->hungry, k, answers && has_room ? tasks : OD_NOT_HUNGRY);
+    bool full = !od_device_is_lost(e, (int)k) && device->buffer.count >= e->config.buffer;
+    bool ahead = full && has_free_link(e, device);
     od_hungry_set(&e->ahead, k, ahead ? tasks : OD_NOT_HUNGRY);
     if (od_heap_contains(&e->shortest, k))
         od_heap_remove(&e->shortest, k);
@@ -143,22 +161,24 @@ static void sort(od_engine *e, unsigned k)
     od_heap_push(&e->shortest, k);
 }
 
-/* Those whose numbers have changed. */
-static void sort_moved(od_engine *e)
+static void sort_moved_ahead(od_engine *e)
 {
-    for (od_placeset_walk at = od_placeset_begin(e->moved); od_placeset_next(&at);)
-        sort(e, at.place);
-    e->moved = OD_NO_PLACES;
+    for (od_placeset_walk at = od_placeset_begin(e->moved_ahead); od_placeset_next(&at);)
+        sort_ahead(e, at.place);
+    e->moved_ahead = OD_NO_PLACES;
 }
 
 /* While the program waits, a device that loads nothing, though it has work, takes tasks beyond its buffer, up to
  * `ahead` mean durations of what is ready: their loads hide behind what it computes now, and would not later. While the
  * program creates tasks the device would take whatever comes first. */
-static int least_ahead(const od_engine *e, od_placeset among)
+static int least_ahead(od_engine *e, od_placeset among)
 {
     int k = OD_NOWHERE;
+    if (!e->config.ahead || !e->awaited || !e->in_policy || !leaves_enough(e, e->config.buffer + 1))
+        return OD_NOWHERE;
+    sort_moved_ahead(e);
     uint32_t shortest = od_heap_first(&e->shortest);
-    if (shortest == OD_HEAP_NONE || !e->awaited || !e->in_policy || !leaves_enough(e, e->config.buffer + 1))
+    if (shortest == OD_HEAP_NONE)
         return OD_NOWHERE;
     double most = (double)e->config.ahead * e->policy_seconds / (double)e->in_policy;
     if (e->device[shortest].buffer_seconds >= most)
@@ -170,7 +190,7 @@ static int least_ahead(const od_engine *e, od_placeset among)
 }
 
 /* The device with the fewest tasks that has room in its buffer or looks ahead. */
-static int hungriest(const od_engine *e, od_placeset among)
+static int hungriest(od_engine *e, od_placeset among)
 {
     int roomy = od_hungry_least(&e->hungry, among), ahead = least_ahead(e, among);
     if (roomy == OD_NOWHERE || ahead == OD_NOWHERE)

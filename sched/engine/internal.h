@@ -128,7 +128,8 @@ struct od_engine {
     od_admission admission;
     od_list background; /* od_background.link: under way */
 
-    od_placeset moved;          /* devices that are elsewhere in the next three now: these are put right where needed */
+    od_placeset moved;          /* devices that are elsewhere in `hungry` now, which is put right where needed, */
+    od_placeset moved_ahead;    /* and others in the next two */
     od_hungry hungry, ahead;    /* devices with room in their buffers; with none, but they may look ahead */
     od_heap shortest;           /* the latter, by buffer_seconds */
     od_placeset policy_moved;   /* od_policy_env.moved */

@@ -137,6 +137,7 @@ typedef struct od_engine_config {
     bool devices_only; /* as in od_settings */
     bool in_turn;      /* a device computes one of these at a time, the others are queued behind it */
     bool singly;       /* tasks that become ready at one moment are reported one by one, not held (od_engine_hold) */
+    bool untimed;      /* nobody asks how long what has lasted: such statistics stay 0 */
     unsigned processors; /* that the process may use; 0: as many as it keeps busy */
     unsigned cpus;     /* CPU workers, at most OD_MAX_CPUS: host versions that run at once beside devices (host/) */
     bool peer;         /* device-to-device copies are possible */

@@ -552,6 +552,8 @@ static inline void od_emit_task(od_engine *e, od_event_kind kind, od_task *t)
 /* The clock of scheduling costs. */
 static inline uint64_t od_engine_cost_clock(const od_engine *e)
 {
+    if (e->config.untimed)
+        return 0;
     return e->config.driver_ops->cost_ns ? e->config.driver_ops->cost_ns(e->config.driver) : od_engine_now(e);
 }
 

@@ -112,9 +112,9 @@ static bool leaves_enough(const od_engine *e, size_t taken)
 }
 
 /* A device with a full buffer that loads nothing, though it has work. */
-static bool has_free_link(const od_engine *e, const od_device *device)
+static bool has_free_link(const od_device *device)
 {
-    return e->config.ahead && !device->loads && device->committed.count && device->buffer.count < OD_MOST_AHEAD;
+    return !device->loads && device->committed.count && device->buffer.count < OD_MOST_AHEAD;
 }
 
 /* The order of od_engine.shortest. */
@@ -149,7 +149,7 @@ static void sort_ahead(od_engine *e, unsigned k)
     od_device *device = &e->device[k];
     int tasks = (int)(device->buffer.count + device->committed.count + device->running);
     bool full = !od_device_is_lost(e, (int)k) && device->buffer.count >= e->config.buffer;
-    bool ahead = full && has_free_link(e, device);
+    bool ahead = full && has_free_link(device);
     od_hungry_set(&e->ahead, k, ahead ? tasks : OD_NOT_HUNGRY);
     if (od_heap_contains(&e->shortest, k))
         od_heap_remove(&e->shortest, k);
@@ -168,20 +168,43 @@ static void sort_moved_ahead(od_engine *e)
     e->moved_ahead = OD_NO_PLACES;
 }
 
+static bool asks_for_ahead(const od_engine *e)
+{
+    return e->config.ahead || e->same_ahead > 1;
+}
+
+uint64_t od_engine_same_ahead(const od_engine *e)
+{
+    return e->same_ahead;
+}
+
+/* Until a device has looked ahead each lookahead has made no difference that lets none do so. */
+static void note_ahead(od_engine *e, double shortest, bool looks)
+{
+    static const double rounding = 1 - 1e-9;
+    double none = e->same_ahead ? rounding * shortest * (double)e->in_policy / e->policy_seconds : 0;
+    if (looks)
+        e->same_ahead = 0;
+    else if (none + 1 < (double)e->same_ahead)
+        e->same_ahead = (uint64_t)none + 1;
+}
+
 /* While the program waits, a device that loads nothing, though it has work, takes tasks beyond its buffer, up to
  * `ahead` mean durations of what is ready: their loads hide behind what it computes now, and would not later. While the
  * program creates tasks the device would take whatever comes first. */
 static int least_ahead(od_engine *e, od_placeset among)
 {
     int k = OD_NOWHERE;
-    if (!e->config.ahead || !e->awaited || !e->in_policy || !leaves_enough(e, e->config.buffer + 1))
+    if (!asks_for_ahead(e) || !e->awaited || !e->in_policy || !leaves_enough(e, e->config.buffer + 1))
         return OD_NOWHERE;
     sort_moved_ahead(e);
     uint32_t shortest = od_heap_first(&e->shortest);
     if (shortest == OD_HEAP_NONE)
         return OD_NOWHERE;
     double most = (double)e->config.ahead * e->policy_seconds / (double)e->in_policy;
-    if (e->device[shortest].buffer_seconds >= most)
+    bool looks = e->device[shortest].buffer_seconds < most;
+    note_ahead(e, e->device[shortest].buffer_seconds, looks);
+    if (!looks)
         return OD_NOWHERE;
     while ((k = od_hungry_least(&e->ahead, among)) != OD_NOWHERE &&
            (e->device[k].buffer_seconds >= most || !leaves_enough(e, e->device[k].buffer.count + 1)))

@@ -137,7 +137,8 @@ typedef struct od_engine_config {
     bool devices_only; /* as in od_settings */
     bool in_turn;      /* a device computes one of these at a time, the others are queued behind it */
     bool singly;       /* tasks that become ready at one moment are reported one by one, not held (od_engine_hold) */
-    bool untimed;      /* nobody asks how long what has lasted: such statistics stay 0 */
+    bool untimed;      /* nobody asks how long what has lasted: such statistics stay 0, and od_engine_same_ahead() is
+                        * known */
     unsigned processors; /* that the process may use; 0: as many as it keeps busy */
     unsigned cpus;     /* CPU workers, at most OD_MAX_CPUS: host versions that run at once beside devices (host/) */
     bool peer;         /* device-to-device copies are possible */
@@ -454,6 +455,8 @@ bool od_engine_is_settled(const od_engine *engine, bool *quiet);
 
 /* --- looking at it ------------------------------------------------------- */
 
+/* Lookaheads (od_engine_config.ahead) below it would have made no difference so far; 0: not known. */
+uint64_t od_engine_same_ahead(const od_engine *engine);
 void od_engine_device_stats(od_engine *engine, unsigned k, od_device_stats *stats);
 void od_engine_stats_get(od_engine *engine, od_engine_stats *stats);
 const od_choices *od_engine_choices(const od_engine *engine); /* NULL: nothing chooses */

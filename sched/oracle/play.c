@@ -378,6 +378,7 @@ od_status od_play(const od_play_problem *problem, const od_settings *settings, d
         result->seconds = od_actors_run(p, limit) ? p->end : (double)INFINITY;
         result->halfway = p->halfway;
         result->at_least = od_actors_least(p);
+        result->same_ahead = od_engine_same_ahead(p->engine);
         status = p->failed || (p->done < problem->ntasks && !p->late) ? OD_EINVAL : OD_OK;
         if (result->began)
             note_beginnings(p, result->began);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Plays that share their findings (sched/phase/findings.h) end as each does alone. */
+/* Plays that share their findings (sched/phase/findings.h) end as each does alone. And what a play says of lookaheads
+ * other than its own is true. */
 #include "sched/oracle/play.h"
 
 #include "memmgr/device/measured.h"
@@ -130,8 +131,58 @@ static void shared_findings_change_nothing(void **state)
     od_findings_free(&findings);
 }
 
+/* When tasks have begun where, under a policy and a lookahead; returns which others would have been the same. */
+static uint64_t look_ahead(struct graph *g, const char *policy, uint64_t ahead, unsigned buffer, od_play_began *began)
+{
+    char error[256];
+    od_settings s = {.evict = od_evict_find("luf"), .buffer = buffer, .active = DEVICES};
+    od_play_result result = {.began = began};
+    assert_int_equal(od_policy_choose(policy, &s.policy, error, sizeof error), OD_OK);
+    s.policy.ahead = ahead;
+    assert_int_equal(od_play(&g->problem, &s, (double)INFINITY, &result), OD_OK);
+    return result.same_ahead;
+}
+
+static bool is_same(const od_play_began *a, const od_play_began *b)
+{
+    uint32_t t = 0;
+    while (t < NTASKS && a[t].task == b[t].task && a[t].device == b[t].device && a[t].ns == b[t].ns)
+        t++;
+    return t == NTASKS;
+}
+
+/* Each lookahead against all others: some make a difference, and what is said to make none does not. */
+static void what_lookaheads_do_is_known(void **state)
+{
+    enum { LOOKAHEADS = 7 };
+    static const uint64_t ahead[LOOKAHEADS] = {0, 1, 2, 3, 6, 12, 48};
+    static const char *const policies[] = {"eager", "darts", "dmdas", "lws", "ap"};
+    static struct graph g;
+    static od_play_began began[LOOKAHEADS][NTASKS];
+    unsigned same = 0, other = 0;
+    (void)state;
+    od_topology *topology = od_topology_bus(DEVICES, 5 * BYTES);
+    assert_non_null(topology);
+    make(&g, topology);
+    for (unsigned i = 0; i < 2 * sizeof policies / sizeof *policies; i++) {
+        uint64_t below[LOOKAHEADS];
+        for (unsigned a = 0; a < LOOKAHEADS; a++)
+            below[a] = look_ahead(&g, policies[i / 2], ahead[a], i % 2 ? 5 : 1, began[a]);
+        for (unsigned a = 0; a < LOOKAHEADS; a++)
+            for (unsigned b = 0; b < LOOKAHEADS; b++) {
+                bool is = is_same(began[a], began[b]);
+                assert_true(is || ahead[b] >= below[a]);
+                same += a != b && ahead[b] < below[a];
+                other += !is;
+            }
+    }
+    od_topology_destroy(topology);
+    assert_true(same > 0 && other > 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shared_findings_change_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shared_findings_change_nothing),
+                                       cmocka_unit_test(what_lookaheads_do_is_known)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

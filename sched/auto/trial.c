@@ -68,8 +68,9 @@ static bool was_tried(const od_trial *t, uint64_t hash, const od_candidate *cand
 /* Its play would be the same, and would end nowhere else. */
 static bool says_all(const od_prediction *p, const od_candidate *candidate, double limit)
 {
-    return candidate->settings.policy.ahead < p->same_ahead && od_candidate_is_alike(&p->candidate, candidate) &&
-           (!p->at_least || limit <= p->limit);
+    uint64_t ahead = candidate->settings.policy.ahead;
+    return p->same_ahead.least <= ahead && ahead < p->same_ahead.end &&
+           od_candidate_is_alike(&p->candidate, candidate) && (!p->at_least || limit <= p->limit);
 }
 
 /* What is known of the candidate because it was played with another lookahead. False: nothing. */

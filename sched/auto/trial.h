@@ -30,7 +30,7 @@ typedef struct od_prediction {
     double halfway; /* until half of the tasks are; not known of a lower bound */
     bool at_least;  /* `seconds` is a lower bound */
     double limit;   /* seconds: it was known then that it takes longer, and played no further; 0: not known */
-    uint64_t same_ahead; /* with lookaheads below it all is the same; 0: not known */
+    od_ahead_range same_ahead; /* with these lookaheads all is the same */
     double again;   /* seconds on the average of a few times in succession, where all comes again; 0: not played */
 } od_prediction;
 

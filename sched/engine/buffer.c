@@ -170,23 +170,30 @@ static void sort_moved_ahead(od_engine *e)
 
 static bool asks_for_ahead(const od_engine *e)
 {
-    return e->config.ahead || e->same_ahead > 1;
+    return e->config.ahead || e->same_ahead.end > 1;
 }
 
-uint64_t od_engine_same_ahead(const od_engine *e)
+od_ahead_range od_engine_same_ahead(const od_engine *e)
 {
     return e->same_ahead;
 }
 
-/* Until a device has looked ahead each lookahead has made no difference that lets none do so. */
-static void note_ahead(od_engine *e, double shortest, bool looks)
+/* True where the device may look ahead, with so many seconds in its buffer. As long as that is the same with another
+ * lookahead, all is the same. */
+static bool is_ahead(od_engine *e, double seconds)
 {
-    static const double rounding = 1 - 1e-9;
-    double none = e->same_ahead ? rounding * shortest * (double)e->in_policy / e->policy_seconds : 0;
-    if (looks)
-        e->same_ahead = 0;
-    else if (none + 1 < (double)e->same_ahead)
-        e->same_ahead = (uint64_t)none + 1;
+    static const double rounding = 1e-9;
+    double most = (double)e->config.ahead * e->policy_seconds / (double)e->in_policy;
+    bool looks = seconds < most;
+    od_ahead_range *same = &e->same_ahead;
+    if (same->least >= same->end)
+        return looks;
+    double even = seconds * (double)e->in_policy / e->policy_seconds, below = even * (1 - rounding);
+    if (looks && even * (1 + rounding) >= (double)same->least)
+        same->least = (uint64_t)(even * (1 + rounding)) + 1;
+    else if (!looks && below + 1 < (double)same->end)
+        same->end = (uint64_t)below + 1;
+    return looks;
 }
 
 /* While the program waits, a device that loads nothing, though it has work, takes tasks beyond its buffer, up to
@@ -199,15 +206,10 @@ static int least_ahead(od_engine *e, od_placeset among)
         return OD_NOWHERE;
     sort_moved_ahead(e);
     uint32_t shortest = od_heap_first(&e->shortest);
-    if (shortest == OD_HEAP_NONE)
-        return OD_NOWHERE;
-    double most = (double)e->config.ahead * e->policy_seconds / (double)e->in_policy;
-    bool looks = e->device[shortest].buffer_seconds < most;
-    note_ahead(e, e->device[shortest].buffer_seconds, looks);
-    if (!looks)
+    if (shortest == OD_HEAP_NONE || !is_ahead(e, e->device[shortest].buffer_seconds))
         return OD_NOWHERE;
     while ((k = od_hungry_least(&e->ahead, among)) != OD_NOWHERE &&
-           (e->device[k].buffer_seconds >= most || !leaves_enough(e, e->device[k].buffer.count + 1)))
+           (!is_ahead(e, e->device[k].buffer_seconds) || !leaves_enough(e, e->device[k].buffer.count + 1)))
         od_placeset_remove(&among, k);
     return k;
 }

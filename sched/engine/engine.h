@@ -126,6 +126,11 @@ typedef struct od_driver_ops {
 /* od_engine_config.guard: as much as all devices have, and only where waiting costs less than it saves. */
 #define OD_GUARD_AUTO (-1)
 
+/* From `least` on, and below `end`. */
+typedef struct od_ahead_range {
+    uint64_t least, end;
+} od_ahead_range;
+
 typedef struct od_engine_config {
     unsigned ndevices;
     size_t memory;    /* bytes of each device's pool */
@@ -455,8 +460,8 @@ bool od_engine_is_settled(const od_engine *engine, bool *quiet);
 
 /* --- looking at it ------------------------------------------------------- */
 
-/* Lookaheads (od_engine_config.ahead) below it would have made no difference so far; 0: not known. */
-uint64_t od_engine_same_ahead(const od_engine *engine);
+/* With these lookaheads (od_engine_config.ahead) all would have been the same so far; none: that is not known. */
+od_ahead_range od_engine_same_ahead(const od_engine *engine);
 void od_engine_device_stats(od_engine *engine, unsigned k, od_device_stats *stats);
 void od_engine_stats_get(od_engine *engine, od_engine_stats *stats);
 const od_choices *od_engine_choices(const od_engine *engine); /* NULL: nothing chooses */

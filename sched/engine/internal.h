@@ -132,7 +132,7 @@ struct od_engine {
     od_placeset moved_ahead;    /* and others in the next two */
     od_hungry hungry, ahead;    /* devices with room in their buffers; with none, but they may look ahead */
     od_heap shortest;           /* the latter, by buffer_seconds */
-    uint64_t same_ahead;        /* lookaheads below it have made no difference so far; 0: not known */
+    od_ahead_range same_ahead;  /* see od_engine_same_ahead() */
     od_placeset policy_moved;   /* od_policy_env.moved */
     od_placeset forced;         /* devices with tasks that the engine itself placed there */
     od_placeset todo;           /* devices to look at before the event ends */

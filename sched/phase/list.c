@@ -3,7 +3,6 @@
 #include "sched/phase/list.h"
 
 #include "memmgr/data/datum.h"
-#include "sched/phase/findings.h"
 #include "sched/phase/impl.h"
 #include "sched/phase/owners.h"
 #include "util/container/heap.h"
@@ -458,49 +457,19 @@ static void find_places(struct list *w, const od_list_problem *problem, unsigned
     }
 }
 
-static uint64_t key_of_owners(const od_owners_problem *owners)
-{
-    const od_slowness *slowness = owners->slowness;
-    const double about[] = {owners->devices, owners->effort, owners->share_of_load, slowness ? slowness->classes : 0,
-                            slowness && od_slowness_is_mixed(slowness, OD_MAX_DEVICES)};
-    uint64_t key = od_findings_tasks_key(owners->graph->p);
-    key = od_findings_mix(key, OD_FINDINGS_OWNERS, about, sizeof about);
-    for (unsigned c = 0; slowness && c < slowness->classes; c++)
-        for (unsigned k = 0; k < owners->devices; k++) {
-            double times = od_slowness_of(slowness, c, owners->which[k]);
-            key = od_findings_mix(key, OD_FINDINGS_OWNERS, &times, sizeof times);
-        }
-    return key;
-}
-
-/* As od_owners_find(), which takes long, and of settings knows only the devices. */
-static od_status find_owner(const od_owners_problem *owners, od_findings *findings, uint32_t *owner)
-{
-    uint32_t nt = owners->graph->p->ntasks;
-    uint64_t key = findings ? key_of_owners(owners) : 0;
-    const od_finding *found = od_findings_look_up(findings, key);
-    if (found) {
-        memcpy(owner, found->place, nt * sizeof *owner);
-        return OD_OK;
-    }
-    od_status status = od_owners_find(owners, owner);
-    if (!status)
-        od_findings_add(findings, &(od_finding){.key = key, .place = owner}, nt);
-    return status;
-}
-
 /* Tasks go where what they write is at home; a few devices more or less are compared with little effort. */
 static od_status find_owners(struct list *w, const od_list_problem *problem, unsigned most, od_list_plan *plan)
 {
     enum { LITTLE = 1000, MUCH = 4000 };
     static const double bus = 1;
-    od_owners_problem owners = {w->g, 1, problem->which, problem->slowness, w->share_of_load, LITTLE, false, NULL};
+    od_owners_problem owners = {w->g,   1,     problem->which, problem->slowness, w->share_of_load,
+                                LITTLE, false, NULL,           problem->findings};
     struct attempt attempt = {1, &bus, 0, od_malloc((w->p->ntasks + 1) * sizeof *attempt.owner), (double)INFINITY};
     unsigned best = 1;
     od_status status = attempt.owner ? OD_OK : OD_ENOMEM;
     for (unsigned n = 1; !status && n <= most; n += 1 + n / 4) {
         attempt.devices = owners.devices = n;
-        status = find_owner(&owners, problem->findings, attempt.owner);
+        status = od_owners_find(&owners, attempt.owner);
         if (status || !try_attempt(w, problem, &attempt, plan))
             continue;
         attempt.limit = clearly * plan->seconds;
@@ -510,7 +479,7 @@ static od_status find_owners(struct list *w, const od_list_problem *problem, uns
     attempt.limit = (double)INFINITY;
     owners.effort = MUCH;
     if (!status)
-        status = find_owner(&owners, problem->findings, attempt.owner);
+        status = od_owners_find(&owners, attempt.owner);
     if (!status)
         try_attempt(w, problem, &attempt, plan);
     free(attempt.owner);

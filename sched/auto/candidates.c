@@ -99,18 +99,22 @@ void od_candidate_name(od_candidate *c)
 }
 
 /* Its name is no sign: a long one is cut off. */
-bool od_candidate_is_same(const od_candidate *a, const od_candidate *b)
+bool od_candidate_is_alike(const od_candidate *a, const od_candidate *b)
 {
     const od_settings *x = &a->settings, *y = &b->settings;
     return strcmp(a->policy, b->policy) == 0 && x->evict == y->evict && x->buffer == y->buffer &&
-           x->policy.ahead == y->policy.ahead && x->active == y->active && od_placeset_equal(x->devices, y->devices) &&
-           x->devices_only == y->devices_only;
+           x->active == y->active && od_placeset_equal(x->devices, y->devices) && x->devices_only == y->devices_only;
+}
+
+bool od_candidate_is_same(const od_candidate *a, const od_candidate *b)
+{
+    return od_candidate_is_alike(a, b) && a->settings.policy.ahead == b->settings.policy.ahead;
 }
 
 uint64_t od_candidate_hash(const od_candidate *c)
 {
     const od_settings *s = &c->settings;
-    uint64_t numbers[] = {s->buffer, s->policy.ahead, (uint64_t)s->active, s->devices_only};
+    uint64_t numbers[] = {s->buffer, (uint64_t)s->active, s->devices_only};
     uint64_t hash = od_hash(OD_HASH_START, c->policy, strlen(c->policy));
     hash = od_hash(hash, s->evict->name, strlen(s->evict->name));
     hash = od_hash(hash, numbers, sizeof numbers);

@@ -27,7 +27,9 @@ typedef struct od_work {
 
 /* The same settings. */
 bool od_candidate_is_same(const od_candidate *a, const od_candidate *b);
-/* The same number for the same settings, and seldom for others. */
+/* The same but, perhaps, for their lookahead. */
+bool od_candidate_is_alike(const od_candidate *a, const od_candidate *b);
+/* The same number for settings that are alike, and seldom for others. */
 uint64_t od_candidate_hash(const od_candidate *candidate);
 /* Sets its name. */
 void od_candidate_name(od_candidate *candidate);

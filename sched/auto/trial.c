@@ -57,13 +57,37 @@ static double least(const od_trial *t)
     return t->leader ? t->leader->seconds : (double)INFINITY;
 }
 
-static bool was_tried(const od_trial *t, const od_candidate *candidate)
+static bool was_tried(const od_trial *t, uint64_t hash, const od_candidate *candidate)
 {
-    uint64_t hash = od_candidate_hash(candidate);
     for (unsigned i = 0; i < t->ntried; i++)
         if (t->hash[i] == hash && od_candidate_is_same(&t->tried[i].candidate, candidate))
             return true;
     return false;
+}
+
+/* Its play would be the same, and would end nowhere else. */
+static bool says_all(const od_prediction *p, const od_candidate *candidate, double limit)
+{
+    uint64_t ahead = candidate->settings.policy.ahead;
+    return p->same_ahead.least <= ahead && ahead < p->same_ahead.end &&
+           od_candidate_is_alike(&p->candidate, candidate) && (!p->at_least || limit <= p->limit);
+}
+
+/* What is known of the candidate because it was played with another lookahead. False: nothing. */
+static bool is_known(const od_trial *t, uint64_t hash, const od_candidate *candidate, double limit,
+                     od_prediction *known)
+{
+    unsigned i = 0;
+    while (i < t->ntried && !(t->hash[i] == hash && says_all(&t->tried[i], candidate, limit)))
+        i++;
+    if (i == t->ntried)
+        return false;
+    *known = t->tried[i];
+    known->candidate = *candidate;
+    known->again = 0;
+    known->at_least = known->seconds > limit;
+    known->limit = limit;
+    return true;
 }
 
 /* A schedule is one of the graph, of which the problem is a part. With `rounds` the next of these is played. */
@@ -83,23 +107,33 @@ static od_status play(od_trial *t, od_rounds *rounds, const od_settings *setting
     return status;
 }
 
+static od_status predict(od_trial *t, const od_candidate *candidate, double limit, od_prediction *p)
+{
+    od_play_result result = {.seconds = (double)INFINITY};
+    od_status status = play(t, NULL, &candidate->settings, limit, &result);
+    bool ended = isfinite(result.seconds);
+    *p = (od_prediction){.candidate = *candidate,
+                         .seconds = ended ? result.seconds : result.at_least,
+                         .halfway = result.halfway,
+                         .at_least = !ended,
+                         .limit = ended || t->over ? 0 : limit,
+                         .same_ahead = result.same_ahead};
+    return status;
+}
+
 /* NULL: time is over, or the settings cannot run it. */
 static const od_prediction *try_one(od_trial *t, const od_candidate *candidate)
 {
-    od_play_result result = {.seconds = (double)INFINITY};
+    uint64_t hash = od_candidate_hash(candidate);
+    double limit = fmax(t->slack, 1) * least(t);
     od_prediction *p = &t->tried[t->ntried];
-    if (t->ntried == OD_TRIAL_MOST || is_over(t) || was_tried(t, candidate) ||
-        play(t, NULL, &candidate->settings, fmax(t->slack, 1) * least(t), &result))
+    if (t->ntried == OD_TRIAL_MOST || is_over(t) || was_tried(t, hash, candidate))
         return NULL;
-    *p = (od_prediction){.candidate = *candidate,
-                         .seconds = result.seconds,
-                         .halfway = result.halfway,
-                         .at_least = isinf(result.seconds)};
-    if (p->at_least)
-        p->seconds = result.at_least;
-    else if (p->seconds < least(t))
+    if (!is_known(t, hash, candidate, limit, p) && predict(t, candidate, limit, p))
+        return NULL;
+    if (!p->at_least && p->seconds < least(t))
         t->leader = p;
-    t->hash[t->ntried++] = od_candidate_hash(candidate);
+    t->hash[t->ntried++] = hash;
     return p;
 }
 

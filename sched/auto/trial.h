@@ -10,8 +10,9 @@
  * are expected to be the fastest then are played several times in succession, since each time finds data where the one
  * before has left them.
  *
- * A play ends as soon as it cannot be better than the best so far; what is known of it then is a lower bound. When the
- * trial has had its processor time, it ends too, in the middle of a play.
+ * A play ends as soon as it cannot be better than the best so far; what is known of it then is a lower bound. What
+ * would be the same as a play before, since only the lookahead is another one and makes no difference, is not played.
+ * When the trial has had its processor time, it ends too, in the middle of a play.
  */
 #ifndef OD_SCHED_AUTO_TRIAL_H
 #define OD_SCHED_AUTO_TRIAL_H
@@ -29,6 +30,8 @@ typedef struct od_prediction {
     double seconds; /* until all is done */
     double halfway; /* until half of the tasks are; not known of a lower bound */
     bool at_least;  /* `seconds` is a lower bound */
+    double limit;   /* seconds: it was known then that it takes longer, and played no further; 0: not known */
+    od_ahead_range same_ahead; /* with these lookaheads all is the same */
     double again;   /* seconds on the average of a few times in succession, where all comes again; 0: not played */
 } od_prediction;
 

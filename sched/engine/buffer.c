@@ -112,9 +112,9 @@ static bool leaves_enough(const od_engine *e, size_t taken)
 }
 
 /* A device with a full buffer that loads nothing, though it has work. */
-static bool has_free_link(const od_engine *e, const od_device *device)
+static bool has_free_link(const od_device *device)
 {
-    return e->config.ahead && !device->loads && device->committed.count && device->buffer.count < OD_MOST_AHEAD;
+    return !device->loads && device->committed.count && device->buffer.count < OD_MOST_AHEAD;
 }
 
 /* The order of od_engine.shortest. */
@@ -125,13 +125,31 @@ bool od_buffer_is_shorter(const void *engine, uint32_t a, uint32_t b)
     return x < y || (x <= y && a < b);
 }
 
+/* Whether the device has room in its buffer. */
 static void sort(od_engine *e, unsigned k)
+{
+    const od_device *device = &e->device[k];
+    int tasks = (int)(device->buffer.count + device->committed.count + device->running);
+    bool has_room = !od_device_is_lost(e, (int)k) && device->buffer.count < e->config.buffer;
+    od_hungry_set(&e->hungry, k, has_room ? tasks : OD_NOT_HUNGRY);
+}
+
+/* Those whose numbers have changed. */
+static void sort_moved(od_engine *e)
+{
+    for (od_placeset_walk at = od_placeset_begin(e->moved); od_placeset_next(&at);)
+        sort(e, at.place);
+    e->moved_ahead = od_placeset_union(e->moved_ahead, e->moved);
+    e->moved = OD_NO_PLACES;
+}
+
+/* Whether the device, with a full buffer, may look ahead. */
+static void sort_ahead(od_engine *e, unsigned k)
 {
     od_device *device = &e->device[k];
     int tasks = (int)(device->buffer.count + device->committed.count + device->running);
-    bool answers = !od_device_is_lost(e, (int)k), has_room = device->buffer.count < e->config.buffer;
-    bool ahead = answers && !has_room && has_free_link(e, device);
-    od_hungry_set(&e->hungry, k, answers && has_room ? tasks : OD_NOT_HUNGRY);
+    bool full = !od_device_is_lost(e, (int)k) && device->buffer.count >= e->config.buffer;
+    bool ahead = full && has_free_link(device);
     od_hungry_set(&e->ahead, k, ahead ? tasks : OD_NOT_HUNGRY);
     if (od_heap_contains(&e->shortest, k))
         od_heap_remove(&e->shortest, k);
@@ -143,34 +161,61 @@ static void sort(od_engine *e, unsigned k)
     od_heap_push(&e->shortest, k);
 }
 
-/* Those whose numbers have changed. */
-static void sort_moved(od_engine *e)
+static void sort_moved_ahead(od_engine *e)
 {
-    for (od_placeset_walk at = od_placeset_begin(e->moved); od_placeset_next(&at);)
-        sort(e, at.place);
-    e->moved = OD_NO_PLACES;
+    for (od_placeset_walk at = od_placeset_begin(e->moved_ahead); od_placeset_next(&at);)
+        sort_ahead(e, at.place);
+    e->moved_ahead = OD_NO_PLACES;
+}
+
+static bool asks_for_ahead(const od_engine *e)
+{
+    return e->config.ahead || e->same_ahead.end > 1;
+}
+
+od_ahead_range od_engine_same_ahead(const od_engine *e)
+{
+    return e->same_ahead;
+}
+
+/* True where the device may look ahead, with so many seconds in its buffer. As long as that is the same with another
+ * lookahead, all is the same. */
+static bool is_ahead(od_engine *e, double seconds)
+{
+    static const double rounding = 1e-9;
+    double most = (double)e->config.ahead * e->policy_seconds / (double)e->in_policy;
+    bool looks = seconds < most;
+    od_ahead_range *same = &e->same_ahead;
+    if (same->least >= same->end)
+        return looks;
+    double even = seconds * (double)e->in_policy / e->policy_seconds, below = even * (1 - rounding);
+    if (looks && even * (1 + rounding) >= (double)same->least)
+        same->least = (uint64_t)(even * (1 + rounding)) + 1;
+    else if (!looks && below + 1 < (double)same->end)
+        same->end = (uint64_t)below + 1;
+    return looks;
 }
 
 /* While the program waits, a device that loads nothing, though it has work, takes tasks beyond its buffer, up to
  * `ahead` mean durations of what is ready: their loads hide behind what it computes now, and would not later. While the
  * program creates tasks the device would take whatever comes first. */
-static int least_ahead(const od_engine *e, od_placeset among)
+static int least_ahead(od_engine *e, od_placeset among)
 {
     int k = OD_NOWHERE;
-    uint32_t shortest = od_heap_first(&e->shortest);
-    if (shortest == OD_HEAP_NONE || !e->awaited || !e->in_policy || !leaves_enough(e, e->config.buffer + 1))
+    if (!asks_for_ahead(e) || !e->awaited || !e->in_policy || !leaves_enough(e, e->config.buffer + 1))
         return OD_NOWHERE;
-    double most = (double)e->config.ahead * e->policy_seconds / (double)e->in_policy;
-    if (e->device[shortest].buffer_seconds >= most)
+    sort_moved_ahead(e);
+    uint32_t shortest = od_heap_first(&e->shortest);
+    if (shortest == OD_HEAP_NONE || !is_ahead(e, e->device[shortest].buffer_seconds))
         return OD_NOWHERE;
     while ((k = od_hungry_least(&e->ahead, among)) != OD_NOWHERE &&
-           (e->device[k].buffer_seconds >= most || !leaves_enough(e, e->device[k].buffer.count + 1)))
+           (!is_ahead(e, e->device[k].buffer_seconds) || !leaves_enough(e, e->device[k].buffer.count + 1)))
         od_placeset_remove(&among, k);
     return k;
 }
 
 /* The device with the fewest tasks that has room in its buffer or looks ahead. */
-static int hungriest(const od_engine *e, od_placeset among)
+static int hungriest(od_engine *e, od_placeset among)
 {
     int roomy = od_hungry_least(&e->hungry, among), ahead = least_ahead(e, among);
     if (roomy == OD_NOWHERE || ahead == OD_NOWHERE)

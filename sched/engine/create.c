@@ -104,6 +104,7 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
         return OD_ENOMEM;
     e->config = *config;
     e->room = od_buffer_room(config);
+    e->same_ahead.end = config->untimed ? UINT64_MAX : 0;
     if (!e->config.alignment)
         e->config.alignment = 256;
     od_list_init(&e->submissions);

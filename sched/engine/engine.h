@@ -126,6 +126,11 @@ typedef struct od_driver_ops {
 /* od_engine_config.guard: as much as all devices have, and only where waiting costs less than it saves. */
 #define OD_GUARD_AUTO (-1)
 
+/* From `least` on, and below `end`. */
+typedef struct od_ahead_range {
+    uint64_t least, end;
+} od_ahead_range;
+
 typedef struct od_engine_config {
     unsigned ndevices;
     size_t memory;    /* bytes of each device's pool */
@@ -137,6 +142,8 @@ typedef struct od_engine_config {
     bool devices_only; /* as in od_settings */
     bool in_turn;      /* a device computes one of these at a time, the others are queued behind it */
     bool singly;       /* tasks that become ready at one moment are reported one by one, not held (od_engine_hold) */
+    bool untimed;      /* nobody asks how long what has lasted: such statistics stay 0, and od_engine_same_ahead() is
+                        * known */
     unsigned processors; /* that the process may use; 0: as many as it keeps busy */
     unsigned cpus;     /* CPU workers, at most OD_MAX_CPUS: host versions that run at once beside devices (host/) */
     bool peer;         /* device-to-device copies are possible */
@@ -453,6 +460,8 @@ bool od_engine_is_settled(const od_engine *engine, bool *quiet);
 
 /* --- looking at it ------------------------------------------------------- */
 
+/* With these lookaheads (od_engine_config.ahead) all would have been the same so far; none: that is not known. */
+od_ahead_range od_engine_same_ahead(const od_engine *engine);
 void od_engine_device_stats(od_engine *engine, unsigned k, od_device_stats *stats);
 void od_engine_stats_get(od_engine *engine, od_engine_stats *stats);
 const od_choices *od_engine_choices(const od_engine *engine); /* NULL: nothing chooses */

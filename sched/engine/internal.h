@@ -128,9 +128,11 @@ struct od_engine {
     od_admission admission;
     od_list background; /* od_background.link: under way */
 
-    od_placeset moved;          /* devices that are elsewhere in the next three now: these are put right where needed */
+    od_placeset moved;          /* devices that are elsewhere in `hungry` now, which is put right where needed, */
+    od_placeset moved_ahead;    /* and others in the next two */
     od_hungry hungry, ahead;    /* devices with room in their buffers; with none, but they may look ahead */
     od_heap shortest;           /* the latter, by buffer_seconds */
+    od_ahead_range same_ahead;  /* see od_engine_same_ahead() */
     od_placeset policy_moved;   /* od_policy_env.moved */
     od_placeset forced;         /* devices with tasks that the engine itself placed there */
     od_placeset todo;           /* devices to look at before the event ends */
@@ -551,6 +553,8 @@ static inline void od_emit_task(od_engine *e, od_event_kind kind, od_task *t)
 /* The clock of scheduling costs. */
 static inline uint64_t od_engine_cost_clock(const od_engine *e)
 {
+    if (e->config.untimed)
+        return 0;
     return e->config.driver_ops->cost_ns ? e->config.driver_ops->cost_ns(e->config.driver) : od_engine_now(e);
 }
 

@@ -91,7 +91,7 @@ static bool gives_way_to_requests(od_engine *e, const od_task *t)
 {
     bool any = false;
     for (uint32_t i = 0; i < t->naccess && !any; i++)
-        any = od_request_has_turn(e, t->access[i].datum);
+        any = t->access[i].datum->items && od_request_has_turn(e, t->access[i].datum);
     if (any && !e->keeps_tasks && e->config.driver_ops->keeps_tasks)
         e->config.driver_ops->keeps_tasks(e->config.driver);
     e->keeps_tasks |= any;

@@ -43,7 +43,7 @@ static void emit_stall(od_engine *e, unsigned k, uint64_t from)
 void od_stats_account(od_engine *e, unsigned k)
 {
     od_device *device = &e->device[k];
-    uint64_t now = od_engine_now(e);
+    uint64_t now = e->config.untimed ? device->last_ns : od_engine_now(e);
     if (now == device->last_ns)
         return;
     uint64_t elapsed = now > device->last_ns ? now - device->last_ns : 0;
@@ -92,7 +92,7 @@ void od_stats_ran(od_engine *e, const od_task *t, unsigned k)
     uint64_t from = t->from_ns ? t->from_ns : t->start_ns, to = t->to_ns ? t->to_ns : t->end_ns;
     if (from < device->ran_until_ns)
         from = device->ran_until_ns;
-    if (to <= from)
+    if (to <= from || e->config.untimed)
         return;
     device->stats.busy_ns += to - from;
     device->ran_until_ns = to;

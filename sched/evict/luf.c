@@ -43,6 +43,14 @@ static bool is_less(struct worth a, struct worth b)
     return a.ready == 0 ? a.forecast < b.forecast : a.ready > b.ready;
 }
 
+/* By what is side by side in memory: most of those that are not less are none by this already. */
+static bool may_be_less(const od_replica *replica, struct worth least)
+{
+    if (replica->buffered_uses > 0 || replica->planned_uses > least.planned)
+        return false;
+    return replica->planned_uses < least.planned || least.ready > 0 || replica->datum->forecast < least.forecast;
+}
+
 static od_replica *least_planned(const od_evict_query *query)
 {
     od_replica *best = NULL;
@@ -52,10 +60,10 @@ static od_replica *least_planned(const od_evict_query *query)
         od_replica *replica = od_container_of(it, od_replica, lru);
         if (least.planned == 0 && (is_useless(least) || left-- == 0))
             break;
-        if (replica->buffered_uses > 0 || replica->planned_uses > least.planned || !od_victim_allowed(query, replica))
+        if (!may_be_less(replica, least))
             continue;
         struct worth worth = worth_of(query, replica);
-        if (!best || is_less(worth, least)) {
+        if ((!best || is_less(worth, least)) && od_victim_allowed(query, replica)) {
             best = replica;
             least = worth;
         }

@@ -14,12 +14,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void put(od_player *p, od_fifo *fifo, uint32_t item)
+/* There is room for all actors. */
+static void put(od_actors_round *round, uint32_t actor)
 {
-    if (!od_array_reserve(&fifo->items, &fifo->room, (uint64_t)fifo->count + 1, sizeof *fifo->items))
-        p->failed = true;
-    else
-        fifo->items[fifo->count++] = item;
+    round->actor[round->count++] = actor;
 }
 
 static uint32_t gate_of(unsigned k, od_direction direction)
@@ -62,8 +60,11 @@ od_status od_actors_init(od_player *p)
     p->actor = od_calloc(most, sizeof *p->actor);
     p->gate = od_calloc(p->ngates, sizeof *p->gate);
     p->ended = od_malloc(most * sizeof *p->ended);
+    p->runnable.actor = od_malloc(most * sizeof *p->runnable.actor);
+    p->following.actor = od_malloc(most * sizeof *p->following.actor);
     od_heap_init(&p->sleeping, ends_first, p->actor);
-    if (!p->actor || !p->gate || !p->ended || od_heap_reserve(&p->sleeping, (uint32_t)most))
+    bool all = p->actor && p->gate && p->ended && p->runnable.actor && p->following.actor;
+    if (!all || od_heap_reserve(&p->sleeping, (uint32_t)most))
         return OD_ENOMEM;
     p->gate[turns(p)].count = 1;
     for (unsigned k = 0; k < n; k++) {
@@ -88,8 +89,8 @@ void od_actors_free(od_player *p)
     free(p->gate);
     free(p->ended);
     free(p->wake.items);
-    free(p->runnable.items);
-    free(p->following.items);
+    free(p->runnable.actor);
+    free(p->following.actor);
 }
 
 /* --- what ends ------------------------------------------------------------------------------ */
@@ -108,7 +109,11 @@ void od_actors_complete(od_player *p, uint32_t task)
 
 void od_actors_wake(od_player *p, unsigned k, od_direction direction)
 {
-    put(p, &p->wake, gate_of(k, direction));
+    od_fifo *wake = &p->wake;
+    if (!od_array_reserve(&wake->items, &wake->room, (uint64_t)wake->count + 1, sizeof *wake->items))
+        p->failed = true;
+    else
+        wake->items[wake->count++] = gate_of(k, direction);
 }
 
 void od_actors_start(od_player *p, unsigned k, uint32_t task)
@@ -278,7 +283,7 @@ static void release(od_player *p, uint32_t gate)
     g->first = p->actor[woken].next;
     if (!g->first)
         g->last = 0;
-    put(p, &p->following, woken);
+    put(&p->following, woken);
 }
 
 /* When the task will have been computed that a worker begins now. */
@@ -300,14 +305,14 @@ static void serve(od_player *p, uint32_t number)
     case OD_CALL_ACQUIRE:
         if (p->gate[a->gate].count) {
             p->gate[a->gate].count--;
-            put(p, &p->following, number);
+            put(&p->following, number);
         } else {
             wait_at(p, a->gate, number);
         }
         break;
     case OD_CALL_RELEASE:
         release(p, a->gate);
-        put(p, &p->following, number);
+        put(&p->following, number);
         break;
     case OD_CALL_SLEEP:
         a->date = end_of(p, a);
@@ -325,15 +330,21 @@ static void serve(od_player *p, uint32_t number)
 static void run_rounds(od_player *p)
 {
     while (p->runnable.count && !p->failed) {
-        for (uint32_t i = 0; i < p->runnable.count; i++)
-            go_on(p, &p->actor[p->runnable.items[i]]);
-        for (uint32_t i = 0; i < p->runnable.count; i++)
-            serve(p, p->runnable.items[i]);
-        od_fifo served = p->runnable;
+        const od_actors_round now = p->runnable;
+        for (uint32_t i = 0; i < now.count; i++)
+            go_on(p, &p->actor[now.actor[i]]);
+        for (uint32_t i = 0; i < now.count; i++)
+            serve(p, now.actor[i]);
         p->runnable = p->following;
-        p->following = served;
-        p->following.count = 0;
+        p->following = (od_actors_round){.actor = now.actor};
     }
+}
+
+/* As llround(), of what is not negative. */
+static uint64_t rounded(double x)
+{
+    uint64_t whole = (uint64_t)x;
+    return whole + (x - (double)whole >= 0.5);
 }
 
 static double first_date(const od_player *p)
@@ -350,15 +361,15 @@ static bool pass(od_player *p)
         return false;
     p->moments++;
     p->now += seconds;
-    p->now_ns = (uint64_t)llround(p->now * 1e9);
+    p->now_ns = rounded(p->now * 1e9);
     while (first_date(p) - p->now < same) {
         uint32_t actor = od_heap_first(&p->sleeping);
         od_heap_remove(&p->sleeping, actor);
-        put(p, &p->runnable, actor);
+        put(&p->runnable, actor);
     }
     uint32_t count = od_network_pass(&p->network, seconds, p->ended);
     for (uint32_t i = 0; i < count; i++)
-        put(p, &p->runnable, p->ended[i]);
+        put(&p->runnable, p->ended[i]);
     return true;
 }
 
@@ -382,7 +393,7 @@ bool od_actors_run(od_player *p, double limit)
     while (p->wake.first < p->wake.count)
         release(p, p->wake.items[p->wake.first++]);
     p->wake.first = p->wake.count = 0;
-    od_fifo empty = p->runnable;
+    od_actors_round empty = p->runnable;
     p->runnable = p->following;
     p->following = empty;
     do

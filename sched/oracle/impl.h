@@ -45,6 +45,10 @@ typedef struct od_fifo {
     uint32_t *items, first, count, room;
 } od_fifo;
 
+typedef struct od_actors_round {
+    uint32_t *actor, count;
+} od_actors_round;
+
 typedef struct od_player {
     const od_play_problem *p;
     od_engine *engine;
@@ -64,8 +68,8 @@ typedef struct od_player {
     uint32_t *next_started;     /* by task, plus one */
     uint32_t *ready;            /* a queue of those that the engine does not know yet */
     uint32_t first_ready, nready, done;
-    od_fifo wake;                /* gates to open once the engine has returned */
-    od_fifo runnable, following; /* actors, now and in the next round */
+    od_fifo wake;                        /* gates to open once the engine has returned */
+    od_actors_round runnable, following; /* now and in the next round */
     uint32_t *ended;             /* actors */
     od_heap sleeping;            /* workers, by date */
     double now;                  /* seconds */

@@ -67,26 +67,28 @@ static double divide(od_network *n, uint32_t link)
 
 static void want(od_network *n, uint32_t link, double weight)
 {
-    if (n->wanted[link] <= 0) {
+    double *wanted = &n->wanted[link];
+    if (*wanted <= 0) {
         n->left[link] = n->topology->capacity[link];
         n->used[n->nused++] = link;
     }
-    n->wanted[link] += weight;
+    *wanted += weight;
 }
 
 /* Which flows want a rate, what each link on their ways has, and how many parts of it they want. */
 static void count_parts(od_network *n)
 {
-    n->nused = n->nwaiting = 0;
-    for (uint32_t i = 0; i < n->nflows; i++) {
-        od_flow *f = &n->flow[i];
+    uint32_t waiting = 0;
+    n->nused = 0;
+    for (od_flow *f = n->flow, *end = f + n->nflows; f < end; f++) {
         f->rate = 0;
         if (f->latency > 0)
             continue;
-        n->waiting[n->nwaiting++] = i;
-        for (uint32_t j = 0; j < f->nlinks; j++)
-            want(n, f->link[j], f->weight);
+        n->waiting[waiting++] = (uint32_t)(f - n->flow);
+        for (const uint32_t *link = f->link, *last = link + f->nlinks; link < last; link++)
+            want(n, *link, f->weight);
     }
+    n->nwaiting = waiting;
 }
 
 /* The smallest part that a link has for its flows, or a way allows. Links that no flow wants any more are let go. */
@@ -108,10 +110,12 @@ static double smallest_part(od_network *n)
 
 static bool is_limited(const od_network *n, const od_flow *f, double part)
 {
-    bool limited = f->most <= part;
-    for (uint32_t j = 0; !limited && j < f->nlinks; j++)
-        limited = n->part[f->link[j]] <= part;
-    return limited;
+    if (f->most <= part)
+        return true;
+    for (const uint32_t *link = f->link, *last = link + f->nlinks; link < last; link++)
+        if (n->part[*link] <= part)
+            return true;
+    return false;
 }
 
 static void take(double *from, double what, double least)
@@ -174,10 +178,8 @@ double od_network_next(od_network *n)
     double next = (double)INFINITY;
     if (n->stale)
         share(n);
-    for (uint32_t i = 0; i < n->nflows; i++) {
-        const od_flow *f = &n->flow[i];
+    for (const od_flow *f = n->flow, *end = f + n->nflows; f < end; f++)
         next = smaller(next, f->latency > 0 ? f->latency : f->rate > 0 ? f->left / f->rate : 0);
-    }
     return next;
 }
 
@@ -195,16 +197,20 @@ static bool pass(od_network *n, od_flow *f, double seconds)
 
 uint32_t od_network_pass(od_network *n, double seconds, uint32_t *ended)
 {
-    uint32_t count = 0, kept = 0;
+    od_flow *kept = n->flow;
+    uint32_t count = 0;
     if (n->stale)
         share(n);
-    for (uint32_t i = 0; i < n->nflows; i++) {
-        if (pass(n, &n->flow[i], seconds))
-            ended[count++] = n->flow[i].owner;
-        else if (kept++ < i)
-            n->flow[kept - 1] = n->flow[i];
+    for (od_flow *f = n->flow, *end = f + n->nflows; f < end; f++) {
+        if (pass(n, f, seconds)) {
+            ended[count++] = f->owner;
+            continue;
+        }
+        if (kept < f)
+            *kept = *f;
+        kept++;
     }
-    n->nflows = kept;
+    n->nflows = (uint32_t)(kept - n->flow);
     n->stale |= count > 0;
     return count;
 }

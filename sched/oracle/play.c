@@ -50,12 +50,6 @@ static uint64_t now_ns(void *driver)
     return ((const od_player *)driver)->now_ns;
 }
 
-static uint64_t no_cost(void *driver)
-{
-    (void)driver;
-    return 0;
-}
-
 /* A program creates its tasks faster than many of them are planned for: the plan counts once all are there. */
 static bool start_background(void *driver, od_background *job, size_t tasks)
 {
@@ -88,13 +82,12 @@ static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
                                          .complete_task = complete_task,
                                          .complete_request = complete_request,
                                          .now_ns = now_ns,
-                                         .cost_ns = no_cost,
                                          .start_background = start_background,
                                          .fatal = fail};
 
 /* --- what is there at the beginning --------------------------------------------------- */
 
-static od_status make_engine(od_player *p, const od_settings *s)
+static od_status make_engine(od_player *p, const od_settings *s, bool timed)
 {
     const od_play_problem *problem = p->p;
     od_engine_config config = {.ndevices = problem->ndevices,
@@ -110,6 +103,7 @@ static od_status make_engine(od_player *p, const od_settings *s)
                                .devices_only = s->devices_only,
                                .peer = problem->peer,
                                .ranked = true,
+                               .untimed = !timed,
                                .topology = problem->topology,
                                .policy = s->policy.ops,
                                .policy_values = s->policy.values,
@@ -373,7 +367,7 @@ od_status od_play(const od_play_problem *problem, const od_settings *settings, d
     if (!status)
         status = od_actors_init(p);
     if (!status)
-        status = make_engine(p, settings);
+        status = make_engine(p, settings, result->device || result->all);
     if (!status)
         status = make_data(p);
     if (!status) {
@@ -384,6 +378,7 @@ od_status od_play(const od_play_problem *problem, const od_settings *settings, d
         result->seconds = od_actors_run(p, limit) ? p->end : (double)INFINITY;
         result->halfway = p->halfway;
         result->at_least = od_actors_least(p);
+        result->same_ahead = od_engine_same_ahead(p->engine);
         status = p->failed || (p->done < problem->ntasks && !p->late) ? OD_EINVAL : OD_OK;
         if (result->began)
             note_beginnings(p, result->began);

@@ -80,6 +80,7 @@ typedef struct od_play_result {
     double seconds;          /* until the last task has ended; infinite: not before the limit, or it was stopped */
     double at_least;         /* seconds that it takes at least, as far as it was played */
     double halfway;          /* until half of the tasks are done */
+    od_ahead_range same_ahead; /* as od_engine_same_ahead() */
     od_device_stats *device; /* by device, the caller's; NULL: not asked for */
     od_engine_stats *all;    /* likewise, of all together */
     uint64_t *sent, *received; /* by node, the caller's: bytes that have left it, and come; NULL: not asked for. The

@@ -44,23 +44,28 @@ static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t size)
     return mix(hash, word);
 }
 
-uint64_t od_findings_key(const od_snapshot *snapshot)
+uint64_t od_findings_tasks_key(const od_phase_problem *p)
 {
-    const od_phase_problem *p = &snapshot->problem;
     uint32_t nt = p->ntasks, nuses = p->first_use[nt], nedges = p->first_successor[nt];
-    uint64_t hash = mix(mix(nt, p->nitems), (uint64_t)p->nkinds << 32 | p->window);
+    uint64_t hash = mix(nt, p->nitems);
     hash = mix_bytes(hash, p->seconds, nt * sizeof *p->seconds);
     hash = p->speed_class ? mix_bytes(hash, p->speed_class, nt) : hash;
-    hash = mix_bytes(hash, p->kind, nt * sizeof *p->kind);
     hash = mix_bytes(hash, p->first_use, nt * sizeof *p->first_use);
     hash = mix_bytes(hash, p->use, nuses * sizeof *p->use);
     hash = mix_bytes(hash, p->writes, nuses * sizeof *p->writes);
     hash = mix_bytes(hash, p->first_successor, nt * sizeof *p->first_successor);
     hash = mix_bytes(hash, p->successor, nedges * sizeof *p->successor);
-    hash = mix_bytes(hash, p->size, p->nitems * sizeof *p->size);
     hash = mix_bytes(hash, p->load, p->nitems * sizeof *p->load);
+    return mix_bytes(hash, p->fresh, p->nitems * sizeof *p->fresh);
+}
+
+uint64_t od_findings_key(const od_snapshot *snapshot)
+{
+    const od_phase_problem *p = &snapshot->problem;
+    uint64_t hash = mix(od_findings_tasks_key(p), (uint64_t)p->nkinds << 32 | p->window);
+    hash = mix_bytes(hash, p->kind, p->ntasks * sizeof *p->kind);
+    hash = mix_bytes(hash, p->size, p->nitems * sizeof *p->size);
     hash = mix_bytes(hash, p->resident, p->nitems * sizeof *p->resident);
-    hash = mix_bytes(hash, p->fresh, p->nitems * sizeof *p->fresh);
     hash = mix_bytes(hash, snapshot->copies, p->nitems * sizeof *snapshot->copies);
     return mix_bytes(hash, &p->memory, sizeof p->memory);
 }

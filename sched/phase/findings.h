@@ -9,7 +9,7 @@
 #ifndef OD_SCHED_PHASE_FINDINGS_H
 #define OD_SCHED_PHASE_FINDINGS_H
 
-#include "sched/phase/list.h"
+#include "sched/phase/phase.h"
 #include "sched/phase/snapshot.h"
 
 typedef struct od_finding {
@@ -19,15 +19,15 @@ typedef struct od_finding {
             unsigned count;
             double seconds;
         } active;
-        double loads;          /* of od_active_loads() */
-        od_list_plan list;     /* of od_list_plan_best() */
+        double loads;          /* of od_active_loads(); of od_owners_find() nothing but the last member */
+        double finish;         /* of od_list_plan_best(): seconds */
         struct {               /* of od_phase_plan() */
             od_phase_result phase;
             od_phase_habit habit;
         };
     };
     uint32_t *order; /* of the last two, by task; else NULL, like the next */
-    unsigned *place;
+    unsigned *place; /* or the owner, by task */
 } od_finding;
 
 /* All zeros at first. */
@@ -42,9 +42,12 @@ typedef enum od_findings_kind {
     OD_FINDINGS_ACTIVE = 1,
     OD_FINDINGS_LOADS,
     OD_FINDINGS_LIST,
-    OD_FINDINGS_PHASE
+    OD_FINDINGS_PHASE,
+    OD_FINDINGS_OWNERS
 } od_findings_kind;
 
+/* Of the tasks, and of what they use and load, wherever that is and whatever memory there is. */
+uint64_t od_findings_tasks_key(const od_phase_problem *problem);
 /* Of the snapshot, but for the share. */
 uint64_t od_findings_key(const od_snapshot *snapshot);
 /* Of what that and these bytes say. */

@@ -462,7 +462,8 @@ static od_status find_owners(struct list *w, const od_list_problem *problem, uns
 {
     enum { LITTLE = 1000, MUCH = 4000 };
     static const double bus = 1;
-    od_owners_problem owners = {w->g, 1, problem->which, problem->slowness, w->share_of_load, LITTLE, false, NULL};
+    od_owners_problem owners = {w->g,   1,     problem->which, problem->slowness, w->share_of_load,
+                                LITTLE, false, NULL,           problem->findings};
     struct attempt attempt = {1, &bus, 0, od_malloc((w->p->ntasks + 1) * sizeof *attempt.owner), (double)INFINITY};
     unsigned best = 1;
     od_status status = attempt.owner ? OD_OK : OD_ENOMEM;

@@ -26,6 +26,7 @@ typedef struct od_list_problem {
     unsigned devices; /* a load takes od_phase_problem.load while so many load at once, and less where fewer do */
     bool owners; /* one device runs all tasks that write an item (sched/phase/owners.h), instead of the first to end */
     double limit; /* a plan that takes so many seconds is of no use; with owners any is of use */
+    struct od_findings *findings; /* of owners, or NULL */
 } od_list_problem;
 
 typedef struct od_list_plan {

@@ -3,6 +3,7 @@
 #include "sched/phase/owners.h"
 
 #include "memmgr/data/datum.h"
+#include "sched/phase/findings.h"
 #include "sched/phase/impl.h"
 #include "sched/phase/lattice.h"
 #include "util/memory.h"
@@ -508,7 +509,7 @@ static bool prepare(struct owners *o, const od_owners_problem *problem)
     return ok && o->count;
 }
 
-od_status od_owners_find(const od_owners_problem *problem, uint32_t *owner)
+static od_status find(const od_owners_problem *problem, uint32_t *owner)
 {
     const od_phase_graph *g = problem->graph;
     struct owners o = {.g = g,
@@ -527,4 +528,40 @@ od_status od_owners_find(const od_owners_problem *problem, uint32_t *owner)
         owner[t] = o.home[t] == OD_NO_OWNER ? OD_NO_OWNER : o.owner[o.home[t]];
     unmake(&o);
     return ok ? OD_OK : OD_ENOMEM;
+}
+
+static uint64_t key_of(const od_owners_problem *problem)
+{
+    const od_phase_problem *p = problem->graph->p;
+    const od_slowness *slowness = problem->slowness;
+    const double about[] = {problem->devices,
+                            problem->effort,
+                            problem->share_of_load,
+                            problem->nearby,
+                            slowness ? slowness->classes : 0,
+                            slowness && od_slowness_is_mixed(slowness, OD_MAX_DEVICES)};
+    uint64_t key = od_findings_mix(od_findings_tasks_key(p), OD_FINDINGS_OWNERS, about, sizeof about);
+    for (unsigned c = 0; slowness && c < slowness->classes; c++)
+        for (unsigned k = 0; k < problem->devices; k++) {
+            double times = od_slowness_of(slowness, c, problem->which[k]);
+            key = od_findings_mix(key, OD_FINDINGS_OWNERS, &times, sizeof times);
+        }
+    if (!problem->given)
+        return key;
+    return od_findings_mix(key, OD_FINDINGS_OWNERS, problem->given, p->nitems * sizeof *problem->given);
+}
+
+od_status od_owners_find(const od_owners_problem *problem, uint32_t *owner)
+{
+    uint32_t ntasks = problem->graph->p->ntasks;
+    uint64_t key = problem->findings ? key_of(problem) : 0;
+    const od_finding *found = od_findings_look_up(problem->findings, key);
+    if (found) {
+        memcpy(owner, found->place, ntasks * sizeof *owner);
+        return OD_OK;
+    }
+    od_status status = find(problem, owner);
+    if (!status)
+        od_findings_add(problem->findings, &(od_finding){.key = key, .place = owner}, ntasks);
+    return status;
 }

@@ -17,6 +17,7 @@
 #define OD_NO_OWNER UINT32_MAX
 
 struct od_phase_graph;
+struct od_findings;
 
 typedef struct od_owners_problem {
     const struct od_phase_graph *graph;
@@ -29,6 +30,7 @@ typedef struct od_owners_problem {
                              * items move to devices alone that own what their tasks use */
     const uint32_t *given;  /* by item: the index of the device where it is now, OD_NO_OWNER: on none; NULL: all are.
                              * It may go to another one, which costs a load */
+    struct od_findings *findings; /* where owners are kept (findings.h), or NULL */
 } od_owners_problem;
 
 /* By task: its device, an index into problem->which, or OD_NO_OWNER where it writes nothing. OD_ENOMEM: the array is

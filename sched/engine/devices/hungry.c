@@ -7,11 +7,9 @@ static unsigned level_of(int tasks)
     return tasks < OD_HUNGRY_LEVELS ? (unsigned)tasks : OD_HUNGRY_LEVELS - 1;
 }
 
-void od_hungry_set(od_hungry *hungry, unsigned k, int tasks)
+void od_hungry_change(od_hungry *hungry, unsigned k, int tasks)
 {
     int before = od_hungry_tasks(hungry, k);
-    if (before == tasks)
-        return;
     hungry->tasks[k] = tasks + 1;
     if (before != OD_NOT_HUNGRY) {
         unsigned l = level_of(before);

@@ -19,8 +19,8 @@ typedef struct od_hungry {
     int tasks[OD_MAX_DEVICES];           /* plus one; 0: it is not in it */
 } od_hungry;
 
-/* The device has so many tasks now; OD_NOT_HUNGRY: it goes. */
-void od_hungry_set(od_hungry *hungry, unsigned k, int tasks);
+/* The device has another number of tasks now; OD_NOT_HUNGRY: it goes. */
+void od_hungry_change(od_hungry *hungry, unsigned k, int tasks);
 /* The device of these with the fewest tasks, of equals the first; OD_NOWHERE: there is none. */
 int od_hungry_least(const od_hungry *hungry, od_placeset among);
 bool od_hungry_is_valid(const od_hungry *hungry);
@@ -29,6 +29,13 @@ bool od_hungry_is_valid(const od_hungry *hungry);
 static inline int od_hungry_tasks(const od_hungry *hungry, unsigned k)
 {
     return hungry->tasks[k] - 1;
+}
+
+/* The device has so many tasks now, perhaps as many as before. */
+static inline void od_hungry_set(od_hungry *hungry, unsigned k, int tasks)
+{
+    if (tasks != od_hungry_tasks(hungry, k))
+        od_hungry_change(hungry, k, tasks);
 }
 
 #endif

@@ -80,7 +80,8 @@ static void find_nodes(od_background *job)
                                  .share_of_load = 1,
                                  .effort = EFFORT,
                                  .nearby = true,
-                                 .given = p->given};
+                                 .given = p->given,
+                                 .findings = p->assign->env->known->findings};
     p->status =
         od_phase_make_graph(&graph) && od_phase_list_users(&graph) ? od_owners_find(&problem, p->node) : OD_ENOMEM;
     od_phase_free_graph(&graph);

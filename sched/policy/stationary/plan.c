@@ -136,7 +136,8 @@ static bool find_list(struct planning *planning, double limit)
                                      planning->which,
                                      planning->loading,
                                      planning->s->owners,
-                                     limit};
+                                     limit,
+                                     planning->findings};
     uint32_t ntasks = problem.tasks->ntasks;
     od_list_plan *list = &planning->list;
     uint64_t key = key_of_list(planning, limit);
@@ -144,13 +145,14 @@ static bool find_list(struct planning *planning, double limit)
     if (found) {
         memcpy(list->order, found->order, ntasks * sizeof *list->order);
         memcpy(list->place, found->place, ntasks * sizeof *list->place);
-        list->seconds = found->list.seconds;
+        list->seconds = found->finish;
         return list->seconds < limit;
     }
     if (od_list_plan_best(&problem, planning->active, list))
         return false;
     od_findings_add(planning->findings,
-                    &(od_finding){.key = key, .list = *list, .order = list->order, .place = list->place}, ntasks);
+                    &(od_finding){.key = key, .finish = list->seconds, .order = list->order, .place = list->place},
+                    ntasks);
     return list->seconds < limit;
 }
 

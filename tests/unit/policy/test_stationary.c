@@ -308,8 +308,8 @@ static void test_joint_plans_are_plans(void **unused)
             copies[item].word[0] = random_below(&random, 2) ? random_below(&random, UINT64_C(1) << devices) : 0;
         od_list_plan plan = {place[0], order[0], 0}, again = {place[1], order[1], 0};
         bool owners = i % WITH_OWNERS == 0;
-        od_list_problem problem = {&q.p,    copies, NULL,    (const unsigned[]){0, 1, 2, 3, 4, 5, 6, 7},
-                                   devices, owners, INFINITY};
+        od_list_problem problem = {&q.p,    copies, NULL,     (const unsigned[]){0, 1, 2, 3, 4, 5, 6, 7},
+                                   devices, owners, INFINITY, NULL};
         assert_int_equal(od_list_plan_best(&problem, devices, &plan), OD_OK);
         check_list(&q, devices, &plan);
         if (owners)

@@ -4,6 +4,7 @@
 
 #include "sched/auto/schedule/improve.h"
 #include "sched/auto/set_search.h"
+#include "sched/auto/sets.h"
 #include "sched/oracle/levels.h"
 #include "sched/oracle/play.h"
 #include "util/memory.h"
@@ -64,7 +65,8 @@ static bool try_grid(od_trial *t)
 static bool try_steps(od_trial *t)
 {
     od_candidate candidates[OD_CANDIDATES_MAX];
-    unsigned count = od_candidates_on_near_sets(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
+    unsigned count = od_candidates_on_near_sets(candidates, &t->leader->candidate, od_candidates_devices(&t->work),
+                                                &t->work, od_device_sets_near);
     bool better = od_trial_try_some(t, candidates, count);
     count = od_candidates_ahead(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
     return od_trial_try_some(t, candidates, count) || better;
@@ -181,6 +183,7 @@ static void try_settings(od_trial *t)
         return;
     t->leader = t->best && t->best->candidate.settings.devices_only ? t->best : NULL;
     t->given.devices_only = true;
+    t->nclimbed = 0;
     search(t);
 }
 

@@ -14,7 +14,7 @@
 #include "sched/engine/copy.h"
 #include "sched/phase/findings.h"
 
-enum { OD_TRIAL_MOST = 32768 };
+enum { OD_TRIAL_MOST = 32768, OD_TRIAL_CLIMBS = 256 };
 
 typedef struct od_prediction {
     od_candidate candidate;
@@ -39,6 +39,8 @@ typedef struct od_trial {
     const od_prediction *present, *best; /* of `now`, and of all; NULL: it could not be played, none was to its end */
     const od_prediction *leader;         /* the best with CPU workers, or without, as they are tried now */
     double slack;   /* plays may take so many times as long as the leader's before they end; 0: as long */
+    const od_prediction *climbed[OD_TRIAL_CLIMBS]; /* where local search on sets of devices began and ended */
+    unsigned nclimbed;
     bool only_near; /* set by the caller: candidates have been played before, what is near `now` is left */
     bool listed;    /* all candidates have been played */
     /* Of a graph that comes again; set by the caller. */

@@ -13,7 +13,7 @@ typedef struct od_recalled_graph {
 
 typedef struct od_recalled_row {
     const char *settings; /* one line (sched/auto/remember.h) */
-    const char *schedule; /* that they follow, one line (sched/auto/schedule.h); NULL: none */
+    const char *schedule; /* that they follow, one line (sched/auto/schedule/schedule.h); NULL: none */
     uint64_t tasks;       /* of the whole graph */
     uint64_t count;       /* measurements; 0: to be tried */
     double seconds;       /* the last one */

@@ -200,8 +200,6 @@ static const char *const policies[POLICIES][2] = {
     {"eager", "luf"},         {owners, "belady"}, {"dmda", "lru"},        {"mhfp", "belady"},     {"hfp", "belady"},
     {"mst", "belady"},        {"rcm", "belady"}};
 
-enum { FIRST_SLOW = POLICIES - 4 };
-
 const char *od_candidates_policy(const char *name)
 {
     for (size_t i = 0; i < POLICIES; i++)
@@ -225,7 +223,7 @@ bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_w
     enum { ACTIVE = 3 };
     static const uint64_t ahead[] = {0, 3, 12, 1, 36};
     unsigned i = number / ACTIVE % POLICIES;
-    struct kind kind = {.ahead = ahead[number / ACTIVE / POLICIES], .slow = i >= FIRST_SLOW};
+    struct kind kind = {.ahead = ahead[number / ACTIVE / POLICIES], .slow = i >= OD_CANDIDATES_FAST};
     kind.policy = policies[i][0];
     kind.rule = policies[i][1];
     if (!complete(&kind, work, candidate))
@@ -245,11 +243,13 @@ bool od_candidates_on_set(unsigned number, od_placeset devices, const od_work *w
     static const struct variant {
         unsigned more, buffer; /* tasks in the buffer: so many more than given, or so many if not 0 */
         uint64_t ahead;
-    } variants[] = {{.more = 0}, {.more = 1}, {.more = 5}, {.ahead = 1}, {.buffer = 1, .ahead = 1}, {.buffer = 1}};
+    } variants[] = {{.more = 0},   {.more = 1},   {.more = 5},   {.ahead = 1}, {.buffer = 1, .ahead = 1},
+                    {.buffer = 1}, {.ahead = 12}, {.ahead = 36}, {.ahead = 3}};
     _Static_assert(sizeof variants / sizeof *variants * POLICIES == OD_CANDIDATES_ON_SET, "each is tried");
     const struct variant *v = &variants[number / POLICIES];
     unsigned i = number % POLICIES;
-    struct kind kind = {.policy = policies[i][0], .rule = policies[i][1], .ahead = v->ahead, .slow = i >= FIRST_SLOW};
+    struct kind kind = {
+        .policy = policies[i][0], .rule = policies[i][1], .ahead = v->ahead, .slow = i >= OD_CANDIDATES_FAST};
     if (work->given->active > 0 || !complete(&kind, work, candidate))
         return false;
     candidate->settings.buffer = v->buffer ? v->buffer : candidate->settings.buffer + v->more;
@@ -296,20 +296,20 @@ static unsigned add_sets(od_candidate *candidates, unsigned most, const od_candi
     return count;
 }
 
-unsigned od_candidates_on_near_sets(od_candidate *candidates, unsigned most, const od_candidate *best,
-                                    const od_work *work)
+unsigned od_candidates_on_near_sets(od_candidate *candidates, const od_candidate *best, od_placeset among,
+                                    const od_work *work, od_near_sets *find)
 {
-    od_placeset near[OD_SETS_DEVICES], all = od_candidates_devices(work);
-    od_placeset set = od_placeset_intersection(best->settings.devices, all);
+    od_placeset near[OD_SETS_DEVICES];
+    od_placeset set = od_placeset_intersection(best->settings.devices, among);
     od_candidate c = *best;
     unsigned count = 0;
     if (work->given->active > 0)
         return 0;
-    unsigned sets = od_device_sets_near(work->topology, all, od_placeset_is_empty(set) ? all : set, near);
+    unsigned sets = find(work->topology, among, od_placeset_is_empty(set) ? among : set, near);
     for (unsigned i = 0; i < sets; i++) {
         c.settings.devices = near[i];
         c.settings.active = (int)od_placeset_count(near[i]);
-        add(candidates, most, &count, &c);
+        add(candidates, OD_CANDIDATES_MAX, &count, &c);
     }
     return count;
 }

@@ -47,16 +47,18 @@ unsigned od_candidates_alike(od_candidate *candidates, unsigned most, const od_c
 
 /* The other combinations of policy and rule, lookahead, and active devices (those of the best, all, as many as load
  * fastest), one by one. False: this one is not to be tried; there are none from OD_CANDIDATES_GRID on. */
-enum { OD_CANDIDATES_POLICIES = 22, OD_CANDIDATES_GRID = OD_CANDIDATES_POLICIES * 5 * 3 };
+enum { OD_CANDIDATES_POLICIES = 22, OD_CANDIDATES_FAST = 18, OD_CANDIDATES_GRID = OD_CANDIDATES_POLICIES * 5 * 3 };
 bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_work *work, od_candidate *candidate);
 /* Policies and rules with several task buffers and lookaheads on these devices, one by one: the first
  * OD_CANDIDATES_POLICIES are each policy with what is given. False: this one is not to be tried; there are none from
  * OD_CANDIDATES_ON_SET on. */
-enum { OD_CANDIDATES_ON_SET = OD_CANDIDATES_POLICIES * 6 };
+enum { OD_CANDIDATES_ON_SET = OD_CANDIDATES_POLICIES * 9 };
 bool od_candidates_on_set(unsigned number, od_placeset devices, const od_work *work, od_candidate *candidate);
-/* Those that have one device more or less than the best of them, a set of each kind. */
-unsigned od_candidates_on_near_sets(od_candidate *candidates, unsigned most, const od_candidate *best,
-                                    const od_work *work);
+/* Those on other sets of the devices `among`, which od_device_sets_near() or od_device_sets_exchanged() finds, and all
+ * else like the best of them: at most OD_CANDIDATES_MAX. */
+typedef unsigned od_near_sets(const od_topology *topology, od_placeset among, od_placeset set, od_placeset *near);
+unsigned od_candidates_on_near_sets(od_candidate *candidates, const od_candidate *best, od_placeset among,
+                                    const od_work *work, od_near_sets *find);
 /* A policy with its options that candidates may have, by its name; NULL: there is none. */
 const char *od_candidates_policy(const char *name);
 /* The user has left the eviction rule open. */

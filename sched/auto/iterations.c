@@ -109,7 +109,7 @@ static bool has_slowed(const od_iteration *it)
 }
 
 /* Each iteration finds data where the one before has left them, so the same settings may take longer and longer. Then
- * others are tried at once, and looked for among all. */
+ * others are tried at once, before what was faster once comes back, and looked for among all. */
 static void note_best(od_iteration *it, double seconds)
 {
     enum { FEW = 4 };
@@ -128,7 +128,7 @@ static void note_best(od_iteration *it, double seconds)
     it->searched &= !has_slowed(it);
     if (it->former_seconds > 0 && it->seconds > it->former_seconds)
         go_back(it);
-    else if (it->times > 1)
+    else if (it->times > 1 && !(it->proposed && has_slowed(it)))
         revive(it);
 }
 

@@ -6,15 +6,15 @@
  * the last times, and nothing is played for a part of it. When all of it is known the oracle looks for better ones; an
  * iteration tries them, and they stay only if it was in fact faster, and those after it are, too. What was a little
  * slower is tried once more, since data lay where others had left them. After a few that were not faster, no more are
- * tried. Once all settings have been gone through, it is a schedule of its own (schedule.h) that is improved from one
- * iteration to the next (improve.h), and tried where it is expected to be clearly faster. The first iteration finds
- * data elsewhere than the others do, and counts for none of this.
+ * tried. Once all settings have been gone through, it is a schedule of its own (schedule/schedule.h) that is improved
+ * from one iteration to the next (schedule/improve.h), and tried where it is expected to be clearly faster. The first
+ * iteration finds data elsewhere than the others do, and counts for none of this.
  */
 #ifndef OD_SCHED_AUTO_ITERATIONS_H
 #define OD_SCHED_AUTO_ITERATIONS_H
 
 #include "sched/auto/candidates.h"
-#include "sched/auto/schedule.h"
+#include "sched/auto/schedule/schedule.h"
 #include "sched/graph/pattern.h"
 
 enum { OD_ITERATIONS_KNOWN = 8, OD_ITERATIONS_REFUTED = 3 };

@@ -74,15 +74,26 @@ static uint64_t of_set(const od_topology *t, od_placeset set)
 
 /* --- sets ------------------------------------------------------------------------------------ */
 
+/* Of several kinds: one of each. */
+struct list {
+    od_placeset *set;
+    uint64_t kind[OD_SETS_DEVICES]; /* of each */
+    unsigned count, most;
+};
+
+_Static_assert(OD_SETS_KINDS <= OD_SETS_DEVICES, "a list has room");
+
 /* Unless there is one like it, or as many as may be. */
-static void add(const od_topology *t, od_placeset *sets, unsigned *count, unsigned most, od_placeset set)
+static void add(const od_topology *t, struct list *list, od_placeset set)
 {
+    if (list->count == list->most)
+        return;
     uint64_t kind = of_set(t, set);
-    for (unsigned i = 0; i < *count; i++)
-        if (of_set(t, sets[i]) == kind)
+    for (unsigned i = 0; i < list->count; i++)
+        if (list->kind[i] == kind)
             return;
-    if (*count < most)
-        sets[(*count)++] = set;
+    list->kind[list->count] = kind;
+    list->set[list->count++] = set;
 }
 
 static double load_rate(const od_topology *t, unsigned k)
@@ -102,37 +113,37 @@ static double none(const od_topology *t, unsigned k)
     return 1;
 }
 
-/* Of each size the devices whose rates are highest, of equals the first. */
-static void add_fastest(const od_topology *t, od_placeset among, od_device_sets *sets,
-                        double (*rate)(const od_topology *, unsigned))
+/* The devices of `smaller` and that of the others whose rate is highest, of equals the first. */
+static od_placeset with_fastest(const od_topology *t, od_placeset among, od_placeset smaller,
+                                double (*rate)(const od_topology *, unsigned))
 {
-    od_placeset set = OD_NO_PLACES;
-    for (unsigned size = 1; size <= sets->most; size++) {
-        od_placeset_walk at = od_placeset_begin(od_placeset_minus(among, set));
-        unsigned best = OD_MAX_DEVICES;
-        while (od_placeset_next(&at))
-            if (best == OD_MAX_DEVICES || rate(t, at.place) > rate(t, best))
-                best = at.place;
-        od_placeset_add(&set, best);
-        add(t, sets->set[size], &sets->count[size], sets->kinds, set);
-    }
+    od_placeset_walk at = od_placeset_begin(od_placeset_minus(among, smaller));
+    unsigned best = OD_MAX_DEVICES;
+    while (od_placeset_next(&at))
+        if (best == OD_MAX_DEVICES || rate(t, at.place) > rate(t, best))
+            best = at.place;
+    return od_placeset_with(smaller, best);
 }
 
 void od_device_sets_find(const od_topology *t, od_placeset among, od_device_sets *sets)
 {
+    static double (*const rates[])(const od_topology *, unsigned) = {load_rate, compute_rate, none};
+    enum { FEW = 16, LESS = 6, RATES = sizeof rates / sizeof *rates }; /* devices, and kinds of sets of more */
     unsigned n = od_placeset_count(among);
-    enum { FEW = 16, LESS = 6 }; /* devices, and kinds of sets of more */
     *sets =
         (od_device_sets){.most = n <= OD_SETS_DEVICES ? n : 0, .kinds = n <= FEW ? OD_SETS_KINDS : LESS, .count[0] = 1};
-    add_fastest(t, among, sets, load_rate);
-    add_fastest(t, among, sets, compute_rate);
-    add_fastest(t, among, sets, none);
-    for (unsigned size = 1; size <= sets->most; size++)
+    od_placeset fastest[RATES] = {OD_NO_PLACES};
+    for (unsigned size = 1; size <= sets->most; size++) {
+        struct list list = {.set = sets->set[size], .most = sets->kinds};
+        for (unsigned r = 0; r < RATES; r++)
+            add(t, &list, fastest[r] = with_fastest(t, among, fastest[r], rates[r]));
         for (unsigned i = 0; i < sets->count[size - 1]; i++) {
             od_placeset smaller = sets->set[size - 1][i];
             for (od_placeset_walk at = od_placeset_begin(od_placeset_minus(among, smaller)); od_placeset_next(&at);)
-                add(t, sets->set[size], &sets->count[size], sets->kinds, od_placeset_with(smaller, at.place));
+                add(t, &list, od_placeset_with(smaller, at.place));
         }
+        sets->count[size] = list.count;
+    }
 }
 
 /* All devices in their order. */
@@ -180,14 +191,26 @@ od_placeset od_device_sets_moved(od_placeset among, od_placeset set, unsigned fi
 
 unsigned od_device_sets_near(const od_topology *t, od_placeset among, od_placeset set, od_placeset *near)
 {
-    unsigned count = 0;
+    struct list list = {.set = near, .most = OD_SETS_DEVICES};
     if (od_placeset_count(among) > OD_SETS_DEVICES)
         return 0;
     for (od_placeset_walk at = od_placeset_begin(among); od_placeset_next(&at);) {
         od_placeset other =
             od_placeset_has(set, at.place) ? od_placeset_without(set, at.place) : od_placeset_with(set, at.place);
         if (!od_placeset_is_empty(other))
-            add(t, near, &count, OD_SETS_DEVICES, other);
+            add(t, &list, other);
     }
-    return count;
+    return list.count;
+}
+
+unsigned od_device_sets_exchanged(const od_topology *t, od_placeset among, od_placeset set, od_placeset *near)
+{
+    struct list list = {.set = near, .most = OD_SETS_DEVICES};
+    od_placeset others = od_placeset_minus(among, set);
+    if (od_placeset_count(among) > OD_SETS_DEVICES)
+        return 0;
+    for (od_placeset_walk out = od_placeset_begin(set); od_placeset_next(&out);)
+        for (od_placeset_walk in = od_placeset_begin(others); od_placeset_next(&in);)
+            add(t, &list, od_placeset_with(od_placeset_without(set, out.place), in.place));
+    return list.count;
 }

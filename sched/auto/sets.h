@@ -33,5 +33,7 @@ od_placeset od_device_sets_mirror(od_placeset among, od_placeset set);
 od_placeset od_device_sets_moved(od_placeset among, od_placeset set, unsigned first);
 /* Those with one device more or less than `set`, one of each kind: at most OD_SETS_DEVICES. Returns how many. */
 unsigned od_device_sets_near(const od_topology *topology, od_placeset among, od_placeset set, od_placeset *near);
+/* Likewise those with another device in place of one of its own. */
+unsigned od_device_sets_exchanged(const od_topology *topology, od_placeset among, od_placeset set, od_placeset *near);
 
 #endif

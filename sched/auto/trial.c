@@ -2,7 +2,8 @@
 /* See trial.h. */
 #include "sched/auto/trial.h"
 
-#include "sched/auto/improve.h"
+#include "sched/auto/schedule/improve.h"
+#include "sched/auto/set_search.h"
 #include "sched/auto/sets.h"
 #include "sched/oracle/levels.h"
 #include "sched/oracle/play.h"
@@ -16,9 +17,7 @@
 
 static bool is_over(void *trial)
 {
-    od_trial *t = trial;
-    t->over = t->over || atomic_load(t->hurry) || od_engine_processor_ns(t->engine, true) >= t->end_ns;
-    return t->over;
+    return od_trial_is_over(trial);
 }
 
 /* --- making and unmaking ------------------------------------------------------------------- */
@@ -50,216 +49,15 @@ void od_trial_destroy(od_trial *t)
     free(t);
 }
 
-/* --- playing ------------------------------------------------------------------------------- */
-
-static double least(const od_trial *t)
-{
-    return t->leader ? t->leader->seconds : (double)INFINITY;
-}
-
-static bool was_tried(const od_trial *t, uint64_t hash, const od_candidate *candidate)
-{
-    for (unsigned i = 0; i < t->ntried; i++)
-        if (t->hash[i] == hash && od_candidate_is_same(&t->tried[i].candidate, candidate))
-            return true;
-    return false;
-}
-
-/* Its play would be the same, and would end nowhere else. */
-static bool says_all(const od_prediction *p, const od_candidate *candidate, double limit)
-{
-    uint64_t ahead = candidate->settings.policy.ahead;
-    return p->same_ahead.least <= ahead && ahead < p->same_ahead.end &&
-           od_candidate_is_alike(&p->candidate, candidate) && (!p->at_least || limit <= p->limit);
-}
-
-/* What is known of the candidate because it was played with another lookahead. False: nothing. */
-static bool is_known(const od_trial *t, uint64_t hash, const od_candidate *candidate, double limit,
-                     od_prediction *known)
-{
-    unsigned i = 0;
-    while (i < t->ntried && !(t->hash[i] == hash && says_all(&t->tried[i], candidate, limit)))
-        i++;
-    if (i == t->ntried)
-        return false;
-    *known = t->tried[i];
-    known->candidate = *candidate;
-    known->again = 0;
-    known->at_least = known->seconds > limit;
-    known->limit = limit;
-    return true;
-}
-
-/* A schedule is one of the graph, of which the problem is a part. With `rounds` the next of these is played. */
-static od_status play(od_trial *t, od_rounds *rounds, const od_settings *settings, double limit, od_play_result *result)
-{
-    const od_schedule *schedule = od_schedule_of(settings);
-    od_settings s = *settings;
-    od_schedule *part = schedule ? od_schedule_for_problem(schedule, &t->copy.problem) : NULL;
-    if (schedule && !part)
-        return OD_ENOMEM;
-    if (part)
-        s = od_schedule_settings(part, settings);
-    t->nplays++;
-    od_status status =
-        rounds ? od_rounds_play(rounds, &s, limit, result) : od_play(&t->copy.problem, &s, limit, result);
-    free(part);
-    return status;
-}
-
-static od_status predict(od_trial *t, const od_candidate *candidate, double limit, od_prediction *p)
-{
-    od_play_result result = {.seconds = (double)INFINITY};
-    od_status status = play(t, NULL, &candidate->settings, limit, &result);
-    bool ended = isfinite(result.seconds);
-    *p = (od_prediction){.candidate = *candidate,
-                         .seconds = ended ? result.seconds : result.at_least,
-                         .halfway = result.halfway,
-                         .at_least = !ended,
-                         .limit = ended || t->over ? 0 : limit,
-                         .same_ahead = result.same_ahead};
-    return status;
-}
-
-/* NULL: time is over, or the settings cannot run it. */
-static const od_prediction *try_one(od_trial *t, const od_candidate *candidate)
-{
-    uint64_t hash = od_candidate_hash(candidate);
-    double limit = fmax(t->slack, 1) * least(t);
-    od_prediction *p = &t->tried[t->ntried];
-    if (t->ntried == OD_TRIAL_MOST || is_over(t) || was_tried(t, hash, candidate))
-        return NULL;
-    if (!is_known(t, hash, candidate, limit, p) && predict(t, candidate, limit, p))
-        return NULL;
-    if (!p->at_least && p->seconds < least(t))
-        t->leader = p;
-    t->hash[t->ntried++] = hash;
-    return p;
-}
-
-/* Time is over, or nothing that is worth its play can be found any more. */
-static bool is_enough(const od_trial *t)
-{
-    static const double nearly = 1.001;
-    return t->over || least(t) <= nearly * t->least;
-}
-
-/* True: some are better than all before. */
-static bool try_some(od_trial *t, const od_candidate *candidates, unsigned count)
-{
-    double before = least(t);
-    for (unsigned i = 0; i < count && !is_enough(t); i++)
-        try_one(t, &candidates[i]);
-    return least(t) < before;
-}
+/* --- settings ------------------------------------------------------------------------------ */
 
 static bool try_grid(od_trial *t)
 {
     od_candidate candidate;
     const od_prediction *best = t->leader;
-    for (unsigned i = 0; i < OD_CANDIDATES_GRID && !is_enough(t); i++)
+    for (unsigned i = 0; i < OD_CANDIDATES_GRID && !od_trial_is_enough(t); i++)
         if (od_candidates_of_grid(i, &best->candidate, &t->work, &candidate))
-            try_one(t, &candidate);
-    return t->leader != best;
-}
-
-/* There must be room for what is near the best; and where no time is set, it is not to take for ever. */
-static bool has_room(const od_trial *t)
-{
-    enum { MOST = OD_TRIAL_MOST - 8 * OD_CANDIDATES_MAX, MANY = 8192, MOST_PLAYED = 8000000 };
-    uint64_t played = (uint64_t)t->ntried * t->work.ntasks;
-    return t->ntried < (played < MOST_PLAYED ? MOST : MANY) && !is_enough(t);
-}
-
-static const od_prediction *best_on(const od_trial *t, od_placeset set)
-{
-    const od_prediction *best = NULL;
-    for (const od_prediction *p = t->tried; p < t->tried + t->ntried; p++)
-        if (!p->at_least && p->candidate.settings.devices_only == t->given.devices_only &&
-            od_placeset_equal(p->candidate.settings.devices, set) && (!best || p->seconds < best->seconds))
-            best = p;
-    return best;
-}
-
-/* From the best on these devices, though others lead, to what is near it, as if there were no other devices: a program
- * that had only these would find it. */
-static void climb_on(od_trial *t, od_placeset set)
-{
-    od_candidate candidates[OD_CANDIDATES_MAX];
-    const od_prediction *leader = t->leader, *best = best_on(t, set);
-    if (!best || best == leader)
-        return;
-    t->leader = best;
-    for (bool better = true; better && has_room(t);) {
-        unsigned count = od_candidates_ahead(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
-        better = try_some(t, candidates, count);
-        count = od_candidates_alike(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
-        better |= try_some(t, candidates, count);
-    }
-    if (t->leader->seconds >= leader->seconds)
-        t->leader = leader;
-}
-
-/* So many of the candidates for it. */
-static void try_set(od_trial *t, od_placeset set, unsigned count)
-{
-    static const double nearly = 1.1;
-    od_candidate candidate;
-    t->slack = nearly;
-    for (unsigned c = 0; c < count && has_room(t); c++)
-        if (od_candidates_on_set(c, set, &t->work, &candidate))
-            try_one(t, &candidate);
-    t->slack = 0;
-    climb_on(t, set);
-}
-
-/* Policies decide ties by number, so devices that are alike in all else are not the same to them. */
-static void try_moved(od_trial *t)
-{
-    od_candidate candidates[OD_CANDIDATES_MAX];
-    unsigned count = od_candidates_ahead(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
-    od_placeset set = t->leader->candidate.settings.devices, among = od_candidates_devices(&t->work), moved;
-    for (unsigned first = 0; !od_placeset_is_empty(moved = od_device_sets_moved(among, set, first)); first++)
-        for (unsigned i = 0; i < count && has_room(t); i++) {
-            candidates[i].settings.devices = moved;
-            od_candidate_name(&candidates[i]);
-            try_one(t, &candidates[i]);
-        }
-}
-
-/* Every policy on fewer and fewer of these devices, on a set of each kind. Those kinds come first that each number of
- * devices has: the fastest ones, on which they are tried with other lookaheads and buffers, too. */
-static void try_sets_among(od_trial *t, od_placeset among)
-{
-    enum { FASTEST = 2 };
-    od_device_sets sets;
-    od_device_sets_find(t->work.topology, among, &sets);
-    for (unsigned i = 0; i < sets.kinds; i++)
-        for (unsigned n = sets.most; n > 0; n--)
-            for (unsigned mirrored = 0; i < sets.count[n] && mirrored < 2 && has_room(t); mirrored++)
-                try_set(t, mirrored ? od_device_sets_mirror(among, sets.set[n][i]) : sets.set[n][i],
-                        i < FASTEST ? OD_CANDIDATES_ON_SET : OD_CANDIDATES_POLICIES);
-}
-
-/* Likewise on those sets that a program would try that had only the first of the devices. */
-static void try_sets_of_fewer(od_trial *t)
-{
-    od_placeset all = od_candidates_devices(&t->work), first = OD_NO_PLACES, fewer[OD_MAX_DEVICES];
-    unsigned n = 0;
-    for (od_placeset_walk at = od_placeset_begin(all); od_placeset_next(&at);) {
-        fewer[n++] = first;
-        od_placeset_add(&first, at.place);
-    }
-    while (n-- > 2 && has_room(t))
-        try_sets_among(t, fewer[n]);
-}
-
-static bool try_sets(od_trial *t)
-{
-    const od_prediction *best = t->leader;
-    try_sets_among(t, od_candidates_devices(&t->work));
-    try_moved(t);
-    try_sets_of_fewer(t);
+            od_trial_try(t, &candidate);
     return t->leader != best;
 }
 
@@ -267,10 +65,11 @@ static bool try_sets(od_trial *t)
 static bool try_steps(od_trial *t)
 {
     od_candidate candidates[OD_CANDIDATES_MAX];
-    unsigned count = od_candidates_on_near_sets(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
-    bool better = try_some(t, candidates, count);
+    unsigned count = od_candidates_on_near_sets(candidates, &t->leader->candidate, od_candidates_devices(&t->work),
+                                                &t->work, od_device_sets_near);
+    bool better = od_trial_try_some(t, candidates, count);
     count = od_candidates_ahead(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
-    return try_some(t, candidates, count) || better;
+    return od_trial_try_some(t, candidates, count) || better;
 }
 
 /* From where an earlier trial had no more time. */
@@ -279,8 +78,8 @@ static void try_first(od_trial *t)
     od_candidate candidates[OD_CANDIDATES_MAX];
     unsigned count = od_candidates(candidates, OD_CANDIDATES_MAX, &t->work);
     unsigned first = t->position < count ? t->position : 0, i = first;
-    for (; i < count && !is_enough(t); i++)
-        try_one(t, &candidates[i]);
+    for (; i < count && !od_trial_is_enough(t); i++)
+        od_trial_try(t, &candidates[i]);
     t->listed = i == count;
     bool cut = t->over && i > first + 1; /* the last play ended in its middle */
     t->position = t->over && i < count ? i - cut : 0;
@@ -295,10 +94,10 @@ static void search(od_trial *t)
     bool better = t->leader;
     for (unsigned round = 0; better && round < ROUNDS; round++) {
         unsigned count = od_candidates_near(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
-        better = try_some(t, candidates, count);
+        better = od_trial_try_some(t, candidates, count);
         count = od_candidates_alike(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
-        better |= try_some(t, candidates, count);
-        better = better || try_steps(t) || try_grid(t) || try_sets(t);
+        better |= od_trial_try_some(t, candidates, count);
+        better = better || try_steps(t) || try_grid(t) || od_set_search(t);
     }
     if (t->leader && (!t->best || t->leader->seconds < t->best->seconds))
         t->best = t->leader;
@@ -370,7 +169,7 @@ static void improve(od_trial *t)
 
 static void try_settings(od_trial *t)
 {
-    t->present = try_one(t, &t->now);
+    t->present = od_trial_try(t, &t->now);
     if (t->only_schedule) {
         t->best = t->leader;
         return;
@@ -384,6 +183,7 @@ static void try_settings(od_trial *t)
         return;
     t->leader = t->best && t->best->candidate.settings.devices_only ? t->best : NULL;
     t->given.devices_only = true;
+    t->nclimbed = 0;
     search(t);
 }
 
@@ -394,7 +194,7 @@ static void begin_next(od_trial *t)
 {
     od_play_result result = {.seconds = (double)INFINITY};
     if (od_rounds_init(&t->rounds, &t->copy.problem) ||
-        play(t, &t->rounds, &t->now.settings, (double)INFINITY, &result))
+        od_trial_play(t, &t->rounds, &t->now.settings, (double)INFINITY, &result))
         return;
     t->copy.problem = t->rounds.problem;
     t->least = od_play_least(&t->copy.problem);
@@ -410,7 +210,7 @@ static double play_again(od_trial *t, const od_settings *settings, double limit)
     double sum = 0;
     for (unsigned i = 0; !status && i < SUCCESSION && isfinite(sum); i++) {
         od_play_result result = {.seconds = (double)INFINITY};
-        status = play(t, &rounds, settings, SUCCESSION * limit - sum, &result);
+        status = od_trial_play(t, &rounds, settings, SUCCESSION * limit - sum, &result);
         sum += result.seconds;
     }
     od_rounds_free(&rounds);
@@ -432,7 +232,7 @@ static void confirm(od_trial *t)
 {
     od_prediction *p = NULL;
     t->present_again = t->present ? play_again(t, &t->now.settings, (double)INFINITY) : (double)INFINITY;
-    for (unsigned i = 0; i < CONFIRMED && !is_over(t) && (p = next_to_confirm(t)); i++) {
+    for (unsigned i = 0; i < CONFIRMED && !od_trial_is_over(t) && (p = next_to_confirm(t)); i++) {
         p->again = play_again(t, &p->candidate.settings, t->next ? t->next->again : (double)INFINITY);
         if (!t->over && isfinite(p->again))
             t->next = p;

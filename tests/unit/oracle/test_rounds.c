@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Problems that come again, with times that can be told by hand. */
-#include "sched/auto/rounds.h"
+#include "sched/auto/schedule/rounds.h"
 
 #include "memmgr/device/measured.h"
 

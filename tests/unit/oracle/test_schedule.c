@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Static schedules: every one can be carried out, and local search makes them no worse. */
-#include "sched/auto/improve.h"
-#include "sched/auto/schedule.h"
+#include "sched/auto/schedule/improve.h"
+#include "sched/auto/schedule/schedule.h"
 #include "sched/oracle/play.h"
 
 #include "memmgr/device/measured.h"

@@ -160,6 +160,28 @@ static void what_was_faster_comes_back(void **state)
     is_best(it, "a", 2.15);
 }
 
+/* Where it takes longer and longer, what is expected to be faster comes first. */
+static void what_is_proposed_comes_before_it(void **state)
+{
+    static od_iterations all;
+    od_candidate a = candidate_of("a"), b = candidate_of("b"), c = candidate_of("c");
+    (void)state;
+    od_iteration *it = begin(&all, &a);
+    od_iteration_propose(it, &b);
+    for (int i = 0; i < 2; i++)
+        od_iterations_end(&all, &pattern, &b, 2.1);
+    od_iteration_propose(it, &c);
+    for (int i = 0; i < 2; i++)
+        od_iterations_end(&all, &pattern, &a, 2.2);
+    assert_string_equal(od_iteration_settings(it)->name, "a"); /* b is too little time ago */
+    od_iterations_end(&all, &pattern, &a, 2.4);
+    assert_string_equal(od_iteration_settings(it)->name, "c");
+    od_iterations_end(&all, &pattern, &c, 9);
+    for (int i = 0; i < 2; i++)
+        od_iterations_end(&all, &pattern, &a, 2.4);
+    is_best(it, "b", 2.1);
+}
+
 /* It has its settings from its first task on. */
 static void what_came_last_is_expected(void **state)
 {
@@ -184,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(iterations_do_not_slow_down), cmocka_unit_test(nor_with_links_of_their_own),
         cmocka_unit_test(what_stays_faster_stays),     cmocka_unit_test(a_second_chance),
-        cmocka_unit_test(what_was_faster_comes_back),  cmocka_unit_test(what_came_last_is_expected)};
+        cmocka_unit_test(what_was_faster_comes_back),  cmocka_unit_test(what_is_proposed_comes_before_it),
+        cmocka_unit_test(what_came_last_is_expected)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

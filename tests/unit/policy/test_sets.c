@@ -182,6 +182,30 @@ static void one_device_more_or_less(void **state)
     expect_near(tree(), 15, 1, 0);
 }
 
+static void expect_exchanged(od_topology *t, uint64_t bits, unsigned expected)
+{
+    od_placeset near[OD_SETS_DEVICES];
+    const od_placeset among = od_placeset_without(od_placeset_below(DEVICES), 0), set = {{bits}};
+    assert_int_equal(od_device_sets_exchanged(t, among, set, near), expected);
+    for (unsigned i = 0; i < expected; i++) {
+        assert_int_equal(od_placeset_count(near[i]), od_placeset_count(set));
+        assert_int_equal(od_placeset_count(od_placeset_intersection(near[i], set)), od_placeset_count(set) - 1);
+        assert_true(od_placeset_is_empty(od_placeset_minus(near[i], among)));
+    }
+    od_topology_destroy(t);
+}
+
+/* Of devices 1, 2 and 3. What is alike comes once. */
+static void one_device_for_another(void **state)
+{
+    (void)state;
+    expect_exchanged(bus(-1), 1 << 1, 1);
+    expect_exchanged(bus(2), 1 << 1, 2);
+    expect_exchanged(bus(2), 1 << 1 | 1 << 2, 2);
+    expect_exchanged(tree(), 1 << 2 | 1 << 3, 1);
+    expect_exchanged(tree(), 1 << 1 | 1 << 2 | 1 << 3, 0);
+}
+
 /* Of devices 1, 2, 5 and 7 the last instead of the first. */
 static void mirrored(void **state)
 {
@@ -228,6 +252,7 @@ int main(void)
         cmocka_unit_test(below_one_switch_or_two),
         cmocka_unit_test(the_fastest_of_many_kinds),
         cmocka_unit_test(one_device_more_or_less),
+        cmocka_unit_test(one_device_for_another),
         cmocka_unit_test(with_the_device_that_computes_slowly_or_without),
         cmocka_unit_test(copies_between_devices_count),
         cmocka_unit_test(idle_devices_leave_links_to_others),

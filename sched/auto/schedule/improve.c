@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See improve.h. */
 #define _GNU_SOURCE /* qsort_r */
-#include "sched/auto/improve.h"
+#include "sched/auto/schedule/improve.h"
 
-#include "sched/auto/rounds.h"
+#include "sched/auto/schedule/rounds.h"
 #include "sched/oracle/play.h"
 #include "util/memory.h"
 #include "util/random.h"

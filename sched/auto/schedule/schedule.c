@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See schedule.h. */
 #define _GNU_SOURCE /* qsort_r */
-#include "sched/auto/schedule.h"
+#include "sched/auto/schedule/schedule.h"
 
 #include "sched/graph/known.h"
 #include "util/container/array.h"

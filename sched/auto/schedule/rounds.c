@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See rounds.h. */
-#include "sched/auto/rounds.h"
+#include "sched/auto/schedule/rounds.h"
 
 #include "sched/oracle/play.h"
 #include "util/memory.h"

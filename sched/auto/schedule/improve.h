@@ -13,7 +13,7 @@
 #ifndef OD_SCHED_AUTO_IMPROVE_H
 #define OD_SCHED_AUTO_IMPROVE_H
 
-#include "sched/auto/schedule.h"
+#include "sched/auto/schedule/schedule.h"
 
 typedef struct od_improvement {
     const od_play_problem *problem; /* without CPU workers */

@@ -339,10 +339,14 @@ unsigned od_candidates_near(od_candidate *candidates, unsigned most, const od_ca
 unsigned od_candidates_ahead(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work)
 {
     unsigned count = 0;
-    od_candidate c = *best;
-    for (size_t i = 0; !work->given->policy.ahead && i < LOOKAHEADS * BUFFERS; i++) {
+    for (size_t i = 0; !work->given->policy.ahead && i < LOOKAHEADS * (BUFFERS + 1); i++) {
+        size_t buffer = i / LOOKAHEADS;
+        od_candidate c = *best;
         c.settings.policy.ahead = lookaheads[i % LOOKAHEADS];
-        c.settings.buffer = buffers[i / LOOKAHEADS];
+        if (buffer > 0 && buffers[buffer - 1] == best->settings.buffer)
+            continue;
+        if (buffer > 0)
+            c.settings.buffer = buffers[buffer - 1];
         add(candidates, most, &count, &c);
     }
     return count;

@@ -8,6 +8,7 @@
 #include "omp_ext/libomp/real.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -81,9 +82,11 @@ static atomic_uint turn[2];
 /* Both threads come to each task at about the same time. */
 static void meet(unsigned i, unsigned self)
 {
+    enum { SPINS = 1000 };
     atomic_store(&turn[self], i + 1);
-    while (atomic_load(&turn[!self]) < i + 1)
-        continue;
+    for (unsigned spins = 0; atomic_load(&turn[!self]) < i + 1; spins++)
+        if (spins > SPINS)
+            sched_yield();
 }
 
 static void *end_all(void *arg)

@@ -529,9 +529,11 @@ static bool begins_at_once(const od_record *record, const od_kmp_task *task)
            !od_thread_holds_locks() && !od_runtime_ending() && !REAL(omp_get_cancellation)();
 }
 
-static void begin_at_once(od_ident *ident, int32_t gtid, od_record *record)
+/* To libomp it is undeferred. */
+static void begin_at_once(od_ident *ident, int32_t gtid, void *task)
 {
-    void *task = (void *)(uintptr_t)record->task;
+    od_record *record = created;
+    created = NULL;
     REAL(__kmpc_omp_task_begin_if0)(ident, gtid, task);
     run_detachable(gtid, record);
     REAL(__kmpc_omp_task_complete_if0)(ident, gtid, task);
@@ -543,15 +545,12 @@ int32_t __kmpc_omp_task(od_ident *ident, int32_t gtid, void *task)
     if (od_runtime_is_idle())
         return REAL(__kmpc_omp_task)(ident, gtid, task);
     OD_PROGRAM_CALL;
-    od_record *record = created;
-    created = NULL;
-    if (begins_at_once(record, task)) {
-        begin_at_once(ident, gtid, record);
+    od_self.allocated.task = NULL;
+    if (begins_at_once(created, task)) {
+        begin_at_once(ident, gtid, task);
         return 0;
     }
-    if (record)
-        od_task_table_add(record);
-    od_self.allocated.task = NULL;
+    settle_created();
     note_none(task);
     watch_discarded(task);
     od_creation creation = creation_of(task);

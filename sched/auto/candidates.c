@@ -340,14 +340,13 @@ unsigned od_candidates_ahead(od_candidate *candidates, unsigned most, const od_c
 {
     unsigned count = 0;
     for (size_t i = 0; !work->given->policy.ahead && i < LOOKAHEADS * (BUFFERS + 1); i++) {
-        size_t buffer = i / LOOKAHEADS;
+        size_t other = i / LOOKAHEADS; /* task buffer; 0: its own */
         od_candidate c = *best;
         c.settings.policy.ahead = lookaheads[i % LOOKAHEADS];
-        if (buffer > 0 && buffers[buffer - 1] == best->settings.buffer)
-            continue;
-        if (buffer > 0)
-            c.settings.buffer = buffers[buffer - 1];
-        add(candidates, most, &count, &c);
+        if (other)
+            c.settings.buffer = buffers[other - 1];
+        if (!other || c.settings.buffer != best->settings.buffer)
+            add(candidates, most, &count, &c);
     }
     return count;
 }

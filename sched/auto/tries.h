@@ -15,7 +15,7 @@
 #include "sched/engine/copy.h"
 #include "sched/phase/findings.h"
 
-enum { OD_TRIAL_MOST = 32768, OD_TRIAL_CLIMBS = 256 };
+enum { OD_TRIAL_MOST = 32768, OD_TRIAL_CLIMBS = 256 /* two for each climb */ };
 
 typedef struct od_prediction {
     od_candidate candidate;
